@@ -1,0 +1,1 @@
+"""Sparse linear models under differential privacy, with zeros that stay zero."""
