@@ -1,0 +1,160 @@
+"""Records with public bounds, held as whole numbers.
+
+Every feature is clipped to its public bounds, divided by the larger absolute bound, and rounded to a multiple of
+2⁻¹⁶. Sums of such numbers times rounded residuals are sums of integers: exact, and the same for dense and sparse
+storage and for any order of summation. That makes sensitivities exact as well, and seeded runs reproducible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+FEATURE_ONE = 2**16
+"""The whole number that stands for a feature at its larger absolute bound."""
+
+RESIDUAL_ONE = 2**20
+"""The whole number that stands for the largest residual a loss allows."""
+
+MAX_ROWS = 2**26
+"""Sums over more rows could leave 64-bit integers."""
+
+_EXACT_ROWS = 2**17
+"""Double precision adds products below 2³⁶ exactly over this many rows, so that BLAS may be used."""
+
+_COLUMNS_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Public lower and upper bounds, one pair for each feature.
+
+    Privacy
+    -------
+    Data-independent: bounds must come from knowledge of the variables, never from the records.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+
+    @classmethod
+    def parse(cls, bounds: Any, n_features: int, name: str = "bounds") -> Bounds:
+        """Check a pair of numbers, or a pair of arrays with one entry for each feature."""
+        if bounds is None:
+            raise ValueError(
+                f"{name} is missing: give a pair (lower, upper) known without looking at the data, such as (0, 1), "
+                "or a pair of arrays with one entry for each feature. Bounds read from the data would leak it"
+            )
+        try:
+            lower, upper = bounds
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} must be a pair (lower, upper), got {bounds!r}") from None
+        parsed = []
+        for side, values in (("lower", lower), ("upper", upper)):
+            try:
+                array = np.asarray(values, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise TypeError(f"{name}: the {side} bound must hold numbers, got {values!r}") from None
+            if array.shape not in ((), (1,), (n_features,)):
+                raise ValueError(
+                    f"{name}: the {side} bound has shape {array.shape}; give one number or {n_features} numbers, "
+                    "one for each feature"
+                )
+            if not np.all(np.isfinite(array)):
+                raise ValueError(f"{name}: the {side} bound must be finite, got {values!r}")
+            parsed.append(np.broadcast_to(array, (n_features,)))
+        wrong = np.flatnonzero(parsed[0] > parsed[1])
+        if len(wrong):
+            j = int(wrong[0])
+            raise ValueError(
+                f"{name} are inverted for feature {j}: lower {parsed[0][j]:g} is above upper {parsed[1][j]:g}; "
+                "swap them"
+            )
+        return cls(parsed[0], parsed[1])
+
+    @property
+    def scale(self) -> FloatArray:
+        """The larger absolute bound of each feature: dividing by it keeps zeros zero. 1 where both are 0."""
+        larger = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        return np.where(larger > 0, larger, 1.0)
+
+
+class BoundedData:
+    """Rows within public bounds, scaled to [-1, 1], stored by columns, dense or sparse.
+
+    Privacy
+    -------
+    Sensitive. Values outside the bounds are clipped, silently, because a message would reveal them.
+    """
+
+    def __init__(self, codes: FloatArray | sparse.csc_array) -> None:
+        self._codes: Any = codes
+        self.n_rows, self.n_features = codes.shape
+
+    def __repr__(self) -> str:
+        return f"BoundedData({self.n_rows} rows, {self.n_features} features)"
+
+    @classmethod
+    def from_matrix(cls, X: Any, bounds: Bounds) -> BoundedData:
+        """Clip, scale and round a finite dense array or a sparse matrix of shape (rows, features)."""
+        if X.shape[0] > MAX_ROWS:
+            raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} can be summed exactly")
+        if sparse.issparse(X):
+            return cls(_sparse_codes(X, bounds))
+        return cls(_dense_codes(X, bounds))
+
+    def gradient(self, residuals: IntArray) -> IntArray:
+        """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
+        if sparse.issparse(self._codes):
+            return np.ascontiguousarray((self._codes.T @ residuals).T)
+        total = np.zeros((residuals.shape[1], self.n_features), dtype=np.int64)
+        for start in range(0, self.n_rows, _EXACT_ROWS):
+            rows = slice(start, start + _EXACT_ROWS)
+            total += (residuals[rows].T.astype(np.float64) @ self._codes[rows]).astype(np.int64)
+        return total
+
+    def add_column(self, margins: FloatArray, feature: int, weight: float) -> None:
+        """``margins += weight * column``, in place, touching only rows where the feature is not zero."""
+        if sparse.issparse(self._codes):
+            part = slice(self._codes.indptr[feature], self._codes.indptr[feature + 1])
+            margins[self._codes.indices[part]] += self._codes.data[part] * (weight / FEATURE_ONE)
+        else:
+            margins += self._codes[:, feature] * (weight / FEATURE_ONE)
+
+    def columns(self, features: NDArray[np.intp] | slice = slice(None)) -> Any:
+        """Some columns as floating-point numbers in [-1, 1], dense or CSC as stored."""
+        return self._codes[:, features] * (1.0 / FEATURE_ONE)
+
+
+def _dense_codes(X: NDArray[Any], bounds: Bounds) -> FloatArray:
+    codes = np.empty(X.shape, dtype=np.float64, order="F")
+    factor = FEATURE_ONE / bounds.scale
+    for start in range(0, X.shape[1], _COLUMNS_AT_ONCE):
+        part = slice(start, start + _COLUMNS_AT_ONCE)
+        block = codes[:, part]
+        np.clip(X[:, part], bounds.lower[part], bounds.upper[part], out=block)
+        block *= factor[part]
+        np.rint(block, out=block)
+    return codes
+
+
+def _sparse_codes(X: Any, bounds: Bounds) -> sparse.csc_array:
+    excluded = np.flatnonzero((bounds.lower > 0) | (bounds.upper < 0))
+    if len(excluded):
+        raise ValueError(
+            f"bounds of feature {int(excluded[0])} exclude 0, but X is sparse and its missing entries are zeros; "
+            "widen the bounds to include 0 or pass a dense array"
+        )
+    X = sparse.csc_array(X, copy=True)
+    X.sum_duplicates()
+    feature = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+    values = np.clip(X.data.astype(np.float64), bounds.lower[feature], bounds.upper[feature])
+    values *= (FEATURE_ONE / bounds.scale)[feature]
+    return sparse.csc_array((np.rint(values).astype(np.int64), X.indices, X.indptr), shape=X.shape)

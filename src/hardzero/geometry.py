@@ -1,0 +1,78 @@
+"""The feasible sets, seen only through their corners: which scores to choose among, and what a choice means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from .data import FloatArray, IntArray
+from .privacy.mechanisms import Sensitive
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """A corner of the feasible set: one nonzero entry."""
+
+    output: int
+    feature: int
+    value: float
+
+
+class Ball(Protocol):
+    """A feasible set for weights of shape (outputs, features)."""
+
+    @property
+    def radius(self) -> float:
+        """Largest L1 norm of one ball."""
+
+    def scores(self, gradient: IntArray) -> list[Sensitive[IntArray]]:
+        """One array of scores for each selection of a step; large is good."""
+
+    def vertex(self, selection: int, index: int, sign: int, n_features: int) -> Vertex:
+        """The corner chosen in one of the selections."""
+
+
+@dataclass(frozen=True)
+class L1Ball:
+    """Weights whose absolute values, over all outputs together, sum to at most ``radius``."""
+
+    radius: float
+
+    def scores(self, gradient: IntArray) -> list[Sensitive[IntArray]]:
+        """All signed corners at once: one selection a step."""
+        return [Sensitive(-gradient.ravel())]
+
+    def vertex(self, selection: int, index: int, sign: int, n_features: int) -> Vertex:
+        """The corner ± radius · E[output, feature]."""
+        return Vertex(*divmod(index, n_features), value=sign * self.radius)
+
+
+@dataclass(frozen=True)
+class L1BallPerOutput:
+    """An L1 ball of its own for each output: the version that the paper's Appendix A proves private."""
+
+    radius: float
+
+    def scores(self, gradient: IntArray) -> list[Sensitive[IntArray]]:
+        """One selection for each output and step."""
+        return [Sensitive(-row) for row in gradient]
+
+    def vertex(self, selection: int, index: int, sign: int, n_features: int) -> Vertex:
+        """The corner ± radius · e[feature] of that output's ball."""
+        return Vertex(selection, index, sign * self.radius)
+
+
+def project_l1(values: FloatArray, radius: float) -> FloatArray:
+    """Return the nearest point with L1 norm at most ``radius``; small entries become exactly zero.
+
+    Duchi et al. 2008: soft thresholding at the level that makes the norm fit.
+    """
+    magnitude = np.abs(values)
+    if magnitude.sum() <= radius:
+        return values
+    falling = np.sort(magnitude, axis=None)[::-1]
+    excess = (np.cumsum(falling) - radius) / np.arange(1, len(falling) + 1)
+    level = excess[np.flatnonzero(falling > excess)[-1]]
+    return np.asarray(np.sign(values) * np.maximum(magnitude - level, 0.0))

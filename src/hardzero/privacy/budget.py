@@ -1,0 +1,88 @@
+"""What a guarantee is measured in: a budget (ε, δ) and the relation between neighbouring data sets."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+
+class Neighbours(enum.Enum):
+    """Which two data sets must be hard to tell apart.
+
+    ``ADD_REMOVE``: one record is there or is not, all public constants (the number of rows used
+    for scaling among them) held fixed. ``REPLACE_ONE``: one record is exchanged for another.
+
+    Privacy
+    -------
+    Data-independent. The relation is part of every guarantee: the same noise gives about half
+    the protection when one record may be exchanged as when one may be left out.
+    """
+
+    ADD_REMOVE = "add-remove"
+    REPLACE_ONE = "replace-one"
+
+    @property
+    def contributions(self) -> int:
+        """How many single-record contributions separate a sum over one data set from its neighbour's."""
+        return 1 if self is Neighbours.ADD_REMOVE else 2
+
+    @classmethod
+    def parse(cls, value: Neighbours | str) -> Neighbours:
+        """Accept the enum or its name; anything else is an error that lists the names."""
+        try:
+            return cls(value)
+        except ValueError:
+            names = " or ".join(repr(member.value) for member in cls)
+            raise ValueError(f"neighbours must be {names}, got {value!r}") from None
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A guarantee (ε, δ), partially ordered: ``a <= b`` when a promises at least as much as b.
+
+    Parameters
+    ----------
+    epsilon : float
+        Positive; infinity stands for no guarantee at all.
+    delta : float
+        In [0, 1).
+
+    Privacy
+    -------
+    Data-independent.
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        if not self.epsilon >= 0:
+            raise ValueError(f"epsilon must not be negative, got {self.epsilon!r}")
+        if not 0 <= self.delta < 1:
+            raise ValueError(f"delta must be at least 0 and below 1, got {self.delta!r}")
+
+    @classmethod
+    def asked(cls, epsilon: float, delta: float) -> Budget:
+        """Check a budget that a user asks for: finite, and strictly positive in both parts."""
+        for name, value in (("epsilon", epsilon), ("delta", delta)):
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
+        if not (epsilon > 0 and math.isfinite(epsilon)):
+            raise ValueError(f"epsilon must be a finite number above 0 (1.0 is usual), got {epsilon!r}")
+        if not 0 < delta < 1:
+            raise ValueError(
+                f"delta must lie strictly between 0 and 1 and well below 1/n, got {delta!r}; "
+                "delta = 1 would mean no noise at all"
+            )
+        return cls(float(epsilon), float(delta))
+
+    def __le__(self, other: Budget) -> bool:
+        return self.epsilon <= other.epsilon and self.delta <= other.delta
+
+    def __ge__(self, other: Budget) -> bool:
+        return other <= self
+
+
+class BudgetExceededError(RuntimeError):
+    """What would be released costs more than what was allowed; raised before any data is read."""

@@ -1,0 +1,227 @@
+"""The only functions that turn a sensitive value into a released one.
+
+All of them work on whole numbers, so a sensitivity is a statement about integers and holds to the
+last bit. Each names its proof page in docs/proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Generic, NoReturn, TypeVar
+
+import numpy as np
+
+from .randomness import IntArray, Source, discrete_gaussian, discrete_laplace
+
+T = TypeVar("T")
+
+
+class Sensitive(Generic[T]):
+    """A value computed from records: no arithmetic, no repr, no pickling, opened only in this module.
+
+    Privacy
+    -------
+    Sensitive.
+    """
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, value: T) -> None:
+        self._secret = value
+
+    def __repr__(self) -> str:
+        return "Sensitive(hidden)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a sensitive value cannot be pickled or copied")
+
+
+@dataclass(frozen=True)
+class WeightTable:
+    """Integer weights of the exponential mechanism by depth below the best score.
+
+    ``levels`` score levels make up one sensitivity; depths beyond the end of the table count as its
+    last entry.
+    """
+
+    levels: int
+    weights: IntArray = field(repr=False)
+
+    @property
+    def deepest(self) -> int:
+        """The depth at which weights stop falling."""
+        return len(self.weights) - 1
+
+
+_LEVELS_PER_NAT = 256
+_DEEPEST = 2**20
+_BLOCK = 16384
+
+
+@lru_cache(maxsize=256)
+def weight_table(eta: float, candidates: int) -> WeightTable:
+    """Build weights whose bounded range is at most ``eta``, rounding included.
+
+    Entry d is 2^top·exp(-d·η'/(2·levels)) rounded to an integer. If rounding moves every log-weight by
+    at most τ, the mechanism has range η' + 4τ, so η' = η - 4τ (docs/proofs/selection.md). All weights
+    of ``candidates`` candidates together stay below 2⁶².
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    top = 62 - max(candidates - 1, 1).bit_length()
+    floor = max(math.ceil(math.log2(2.0**13 / eta)), 4)
+    if floor >= top:
+        raise ValueError(
+            f"a selection among {candidates} candidates with eta = {eta:.3g} cannot be sampled exactly: "
+            "the budget for each step is too small; use fewer iterations or a larger epsilon"
+        )
+    tau = 2.0**-floor + 2.0**-45  # rounding to an integer of at least 2^floor, and of exp itself
+    levels = max(1, math.ceil(eta * _LEVELS_PER_NAT / 2))
+    rate = (eta - 4 * tau) / (2 * levels)
+    deepest = min(int((top - floor) * math.log(2) / rate), _DEEPEST)
+    weights = np.rint(np.ldexp(np.exp(-rate * np.arange(deepest + 1)), top)).astype(np.int64)
+    weights.flags.writeable = False
+    return WeightTable(levels, weights)
+
+
+def select(scores: Sensitive[IntArray], sensitivity: int, eta: float, source: Source) -> int:
+    """Choose a candidate, a large score being likelier, by the exponential mechanism.
+
+    Privacy
+    -------
+    Releases the index of one candidate with bounded range ``eta`` if no score moves by more than
+    ``sensitivity`` between neighbours. Proof: docs/proofs/selection.md.
+    """
+    values = scores._secret
+    table = weight_table(eta, len(values))
+    size = _level_size(sensitivity, table)
+    best = int(values.max()) // size
+
+    def weights(block: slice) -> IntArray:
+        return table.weights.take(best - values[block] // size, mode="clip")
+
+    return _draw(weights, len(values), source)[0]
+
+
+def select_signed(
+    scores: Sensitive[IntArray], sensitivity: int, eta: float, source: Source
+) -> tuple[int, int]:
+    """Choose among ``+scores`` and ``-scores``: an index and a sign, in one draw.
+
+    The same as :func:`select` over the 2p numbers s₀, -s₀, s₁, -s₁, … rounded towards zero to whole levels,
+    at half the work: the two signs of a feature share one table look-up.
+
+    Privacy
+    -------
+    Releases an index and a sign with bounded range ``eta`` if no score moves by more than
+    ``sensitivity`` between neighbours. Proof: docs/proofs/selection.md.
+    """
+    values = scores._secret
+    table = weight_table(eta, 2 * len(values))
+    size = _level_size(sensitivity, table)
+    best = max(int(values.max()), -int(values.min())) // size
+    # A feature whose better sign lies d levels down has its other sign 2·best - d levels down.
+    reach = np.arange(min(best, table.deepest) + 1)
+    better = table.weights[reach]
+    worse = table.weights.take(2 * best - reach, mode="clip")
+    either = better + worse
+
+    def depth(block: slice) -> IntArray:
+        level = np.abs(values[block]).view(np.uint64)  # unsigned: dividing by a constant is much faster
+        level //= np.uint64(size)
+        return best - level.view(np.int64)
+
+    index, into = _draw(lambda block: either.take(depth(block), mode="clip"), len(values), source)
+    # Where the draw falls within the feature decides the sign; + comes first.
+    plus = better if values[index] >= 0 else worse
+    return index, 1 if into < int(plus.take(depth(slice(index, index + 1)), mode="clip")[0]) else -1
+
+
+def noisy_min_signed(scores: Sensitive[IntArray], scale: int, source: Source) -> tuple[int, int]:
+    """Choose among ``+scores`` and ``-scores`` by the smallest score plus Laplace noise of ``scale``.
+
+    The published way (Algorithm 1); two noises for each feature.
+
+    Privacy
+    -------
+    Releases an index and a sign; 2Δ/scale-DP if no score moves by more than Δ between neighbours.
+    Proof: docs/proofs/noisy-min.md.
+    """
+    values = scores._secret
+    noise = discrete_laplace(source, 2 * len(values), scale)
+    noisy = np.concatenate([values, -values]) + noise
+    place = int(np.argmin(noisy))
+    return place % len(values), 1 if place < len(values) else -1
+
+
+def count(value: Sensitive[int], lowest: int, highest: int, epsilon: float, source: Source) -> int:
+    """Clip, add double-geometric noise, clip again (Algorithm 2, lines 3 to 5).
+
+    Privacy
+    -------
+    Releases a whole number in [lowest, highest]; ``epsilon``-DP under either relation, because the
+    clipped count cannot move by more than highest - lowest. Proof: docs/proofs/count.md.
+    """
+    clipped = min(max(value._secret, lowest), highest)
+    numerator, denominator = noise_ratio(highest - lowest, epsilon)
+    noise = int(discrete_laplace(source, 1, numerator, denominator)[0])
+    return min(max(clipped + noise, lowest), highest)
+
+
+def noise_ratio(sensitivity: int, epsilon: float) -> tuple[int, int]:
+    """Return sensitivity/ε as a ratio of integers, never too small, for the discrete Laplace.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    denominator = 2**24
+    return math.ceil(denominator * sensitivity / epsilon * (1 + 2.0**-50)), denominator
+
+
+def gaussian(values: Sensitive[IntArray], sigma: int, source: Source) -> IntArray:
+    """Add discrete Gaussian noise of standard deviation ``sigma`` to every sum.
+
+    Privacy
+    -------
+    Releases a vector; Δ²/(2σ²)-zCDP if neighbours' vectors differ by at most Δ in L2.
+    Proof: docs/proofs/gaussian.md.
+    """
+    return values._secret + discrete_gaussian(source, len(values._secret), sigma)
+
+
+def exact(value: Sensitive[T]) -> T:
+    """Open a value without any protection, for the non-private estimators.
+
+    Privacy
+    -------
+    Not private: whoever calls this must record a ``NotPrivate`` event.
+    """
+    return value._secret
+
+
+def _level_size(sensitivity: int, table: WeightTable) -> int:
+    """Scores are floored to multiples of this; one sensitivity is then at most ``levels`` levels."""
+    return -(-sensitivity // table.levels)
+
+
+def _draw(weights: Callable[[slice], IntArray], count: int, source: Source) -> tuple[int, int]:
+    """Draw an index with probability weight/total, and the draw's place within that weight.
+
+    One uniform integer below the total. Weights are made block by block and only their sums are kept, so that
+    millions of candidates need no memory beyond the cache.
+    """
+    blocks = [slice(start, start + _BLOCK) for start in range(0, count, _BLOCK)]
+    ends = np.cumsum([int(weights(block).sum()) for block in blocks])
+    draw = source.below(int(ends[-1]))
+    chosen = int(np.searchsorted(ends, draw, side="right"))
+    inside = np.cumsum(weights(blocks[chosen]))
+    draw -= int(ends[chosen] - inside[-1])
+    place = int(np.searchsorted(inside, draw, side="right"))
+    before = int(inside[place - 1]) if place else 0
+    return blocks[chosen].start + place, draw - before

@@ -1,0 +1,173 @@
+"""Randomness for releases: the operating system's, or a seeded source for tests that says so.
+
+All samplers here are exact: they work on integers and compare uniform bits with probabilities in
+floating point only where the answer cannot depend on rounding; the rest (about one draw in 2⁴³) is
+decided with rational arithmetic. So no low-order bit of a noise value can give a record away.
+"""
+
+from __future__ import annotations
+
+import abc
+import os
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+_DOUBT = 2.0**-44
+"""Wider than all rounding errors in a comparison of 53 uniform bits with a double-precision e^-γ."""
+
+
+class Source(abc.ABC):
+    """A supply of uniform bits."""
+
+    is_private: bool
+
+    @abc.abstractmethod
+    def octets(self, count: int) -> bytes:
+        """``count`` uniform bytes."""
+
+    def below(self, bound: int) -> int:
+        """Return a uniform integer in [0, bound), exactly, by rejection."""
+        bits = (bound - 1).bit_length()
+        size = (bits + 7) // 8
+        while True:
+            value = int.from_bytes(self.octets(size), "little") & ((1 << bits) - 1)
+            if value < bound:
+                return value
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """``count`` uniform 64-bit words."""
+        return np.frombuffer(self.octets(8 * count), dtype=np.uint64)
+
+    def integers_below(self, bound: int, count: int) -> IntArray:
+        """``count`` uniform integers in [0, bound), exactly, for bound below 2⁶²."""
+        limit = np.uint64(2**64 // bound * bound - 1)
+
+        def draw(size: int) -> IntArray:
+            words = self.words(size)
+            return (words[words <= limit] % np.uint64(bound)).astype(np.int64)
+
+        return _fill(count, draw)
+
+
+class SystemSource(Source):
+    """The operating system's generator: what every private result is drawn from. Safe across forks."""
+
+    is_private = True
+
+    def octets(self, count: int) -> bytes:
+        """``count`` bytes from the operating system."""
+        return os.urandom(count)
+
+
+class SeededSource(Source):
+    """A repeatable source for tests and teaching. Whoever knows the seed can subtract the noise."""
+
+    is_private = False
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Generator(np.random.PCG64(seed))
+
+    def octets(self, count: int) -> bytes:
+        """``count`` bytes of a reproducible stream."""
+        return self._generator.bytes(count)
+
+
+def source_for(random_state: int | None) -> Source:
+    """``None`` is the operating system; an integer is a seeded source whose results are not private."""
+    if random_state is None:
+        return SystemSource()
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
+        raise TypeError(
+            "random_state must be None (private) or an integer (a test run, not private), "
+            f"got {random_state!r}"
+        )
+    if random_state < 0:
+        raise ValueError(f"random_state must not be negative, got {random_state!r}")
+    return SeededSource(int(random_state))
+
+
+def discrete_laplace(source: Source, count: int, numerator: int, denominator: int = 1) -> IntArray:
+    """Draw from P(x) ∝ exp(-|x|·denominator/numerator) on the integers.
+
+    Canonne, Kamath and Steinke 2020, Algorithm 2: a geometric variable of rate 1/numerator is built
+    from a uniform remainder and whole units, and divided by the denominator.
+    """
+
+    def draw(size: int) -> IntArray:
+        remainder = source.integers_below(numerator, size)
+        gamma = remainder / numerator
+        kept = remainder[_exp_accept(source, gamma, lambda i: Fraction(int(remainder[i]), numerator))]
+        magnitude = (kept + numerator * _whole_units(source, len(kept))) // denominator
+        negative = (source.words(len(kept)) & np.uint64(1)).astype(bool)
+        twice_zero = negative & (magnitude == 0)  # zero has one sign only
+        return np.asarray(np.where(negative, -magnitude, magnitude)[~twice_zero])
+
+    return _fill(count, draw)
+
+
+def discrete_gaussian(source: Source, count: int, sigma: int) -> IntArray:
+    """Draw from P(x) ∝ exp(-x²/2σ²) on the integers, σ a whole number.
+
+    Canonne, Kamath and Steinke 2020, Algorithm 3: rejection from the discrete Laplace of scale σ + 1.
+    """
+    scale = sigma + 1
+
+    def draw(size: int) -> IntArray:
+        proposal = discrete_laplace(source, size, scale)
+        gamma = (np.abs(proposal) - sigma**2 / scale) ** 2 / (2.0 * sigma**2)
+
+        def exact(i: int) -> Fraction:
+            return (abs(int(proposal[i])) - Fraction(sigma**2, scale)) ** 2 / (2 * sigma**2)
+
+        return proposal[_exp_accept(source, gamma, exact)]
+
+    return _fill(count, draw)
+
+
+def _whole_units(source: Source, count: int) -> IntArray:
+    """Geometric with ratio 1/e: how many times in a row an event of probability 1/e happens."""
+    units = np.zeros(count, dtype=np.int64)
+    active = np.arange(count)
+    while len(active):
+        active = active[_exp_accept(source, np.ones(len(active)), lambda _: Fraction(1))]
+        units[active] += 1
+    return units
+
+
+def _exp_accept(
+    source: Source, gamma: FloatArray, exact: Callable[[int], Fraction], doubt: float = _DOUBT
+) -> NDArray[np.bool_]:
+    """Independent events of probability e^-γ; ``exact(i)`` gives the i-th γ as a fraction."""
+    words = source.words(len(gamma))
+    uniform = (words >> np.uint64(11)) * 2.0**-53
+    probability = np.exp(-gamma)
+    accepted = uniform < probability
+    for i in np.flatnonzero(np.abs(uniform - probability) <= doubt):
+        accepted[i] = _exp_accept_exactly(source, int(words[i]), exact(int(i)))
+    return accepted
+
+
+def _exp_accept_exactly(source: Source, leading: int, gamma: Fraction) -> bool:
+    """Continue the 64 bits already drawn to 320 and compare them with e^-γ to 100 digits."""
+    uniform = (leading << 256) | int.from_bytes(source.octets(32), "little")
+    with localcontext() as context:
+        context.prec = 100
+        return uniform < (-Decimal(gamma.numerator) / Decimal(gamma.denominator)).exp() * 2**320
+
+
+def _fill(count: int, draw: Callable[[int], IntArray]) -> IntArray:
+    """Repeat a sampler that rejects until ``count`` values are there."""
+    parts: list[IntArray] = []
+    missing = count
+    while missing > 0:
+        part = draw(missing + missing // 2 + 8)[:missing]
+        parts.append(part)
+        missing -= len(part)
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
