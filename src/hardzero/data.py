@@ -96,6 +96,7 @@ class BoundedData:
 
     def __init__(self, codes: FloatArray | sparse.csc_array) -> None:
         self._codes: Any = codes
+        self._is_sparse = sparse.issparse(codes)
         self.n_rows, self.n_features = codes.shape
 
     def __repr__(self) -> str:
@@ -112,7 +113,7 @@ class BoundedData:
 
     def gradient(self, residuals: IntArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
-        if sparse.issparse(self._codes):
+        if self._is_sparse:
             return np.ascontiguousarray((self._codes.T @ residuals).T)
         total = np.zeros((residuals.shape[1], self.n_features), dtype=np.int64)
         for start in range(0, self.n_rows, _EXACT_ROWS):
@@ -122,7 +123,7 @@ class BoundedData:
 
     def add_column(self, margins: FloatArray, feature: int, weight: float) -> None:
         """``margins += weight * column``, in place, touching only rows where the feature is not zero."""
-        if sparse.issparse(self._codes):
+        if self._is_sparse:
             part = slice(self._codes.indptr[feature], self._codes.indptr[feature + 1])
             margins[self._codes.indices[part]] += self._codes.data[part] * (weight / FEATURE_ONE)
         else:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .data import FloatArray
 from .geometry import L1Ball, project_l1
-from .losses import Logistic, Loss
+from .losses import Logistic
 from .solvers import ExactIntercept, ExactSelector, Problem, Weights, frank_wolfe
 
 _WIDEST = 1000
@@ -159,9 +159,7 @@ def _newton_round(state: _State, working: Any, tol: float) -> _State:
         if inner_gap + _INTERCEPT_REACH * float(np.abs(state.slope[0])) <= target:
             break
         curvature = _curvature(state)
-        weighted = (
-            X.multiply(curvature[:, None]).tocsc() if hasattr(X, "multiply") else X * curvature[:, None]
-        )
+        weighted = X.multiply(curvature[:, None]).tocsc() if hasattr(X, "multiply") else X * curvature[:, None]
         hessian = np.asarray((X.T @ weighted).todense() if hasattr(X, "multiply") else X.T @ weighted) / n
         linear = gradient - hessian @ coef
         if state.fit_intercept:  # eliminate the intercept: Schur complement
@@ -198,9 +196,7 @@ def _line_search(state: _State, direction: FloatArray, shift: FloatArray) -> _St
         size /= 2
 
 
-def _quadratic_on_ball(
-    hessian: FloatArray, linear: FloatArray, start: FloatArray, radius: float
-) -> FloatArray:
+def _quadratic_on_ball(hessian: FloatArray, linear: FloatArray, start: FloatArray, radius: float) -> FloatArray:
     """Minimise ½u'Hu + c'u over the ball: accelerated projected gradients with restart."""
     largest = float(np.linalg.norm(hessian, 2)) + 1e-12
     return _accelerated(

@@ -157,9 +157,7 @@ class ExactIntercept:
         return _next_intercept(t, intercept, sums / len(codes), 1e-6, loss)
 
 
-def _next_intercept(
-    t: int, intercept: FloatArray, mean_codes: FloatArray, margin: float, loss: Loss
-) -> FloatArray:
+def _next_intercept(t: int, intercept: FloatArray, mean_codes: FloatArray, margin: float, loss: Loss) -> FloatArray:
     """Return the base rate's intercept at the first step, a gradient step later."""
     mean = mean_codes * (loss.residual_unit / RESIDUAL_ONE)
     moved = loss.start_intercept(mean, margin) if t == 1 else intercept - loss.intercept_rate * mean

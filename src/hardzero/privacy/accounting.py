@@ -46,9 +46,7 @@ def spent(events: Sequence[Event], delta: float, accountant: Accountant = "zcdp"
     return Budget(min(bounds), delta)
 
 
-def selection_eta(
-    budget: Budget, times: int, others: Sequence[Event] = (), accountant: Accountant = "zcdp"
-) -> float:
+def selection_eta(budget: Budget, times: int, others: Sequence[Event] = (), accountant: Accountant = "zcdp") -> float:
     """Largest bounded range that ``times`` selections may have when ``others`` are released as well."""
     if accountant == "recursion":
         left = budget.epsilon - sum(other.epsilon for other in others)

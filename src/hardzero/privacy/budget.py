@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import numbers
 from dataclasses import dataclass
 
 
@@ -66,7 +67,7 @@ class Budget:
     def asked(cls, epsilon: float, delta: float) -> Budget:
         """Check a budget that a user asks for: finite, and strictly positive in both parts."""
         for name, value in (("epsilon", epsilon), ("delta", delta)):
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
+            if isinstance(value, bool) or not isinstance(value, numbers.Real):
                 raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
         if not (epsilon > 0 and math.isfinite(epsilon)):
             raise ValueError(f"epsilon must be a finite number above 0 (1.0 is usual), got {epsilon!r}")

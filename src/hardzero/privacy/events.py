@@ -34,7 +34,7 @@ class Selection(Event):
 
     @property
     def rho(self) -> float:
-        return self.eta**2 / 8
+        return min(self.eta**2 / 8, self.eta)  # η-DP bounds every Rényi divergence by η
 
     @property
     def epsilon(self) -> float:
@@ -46,14 +46,14 @@ class Selection(Event):
 
 @dataclass(frozen=True)
 class PureRelease(Event):
-    """A release known only to be ``cost``-DP, hence cost²/2-zCDP (Bun and Steinke 2016, Prop. 1.4)."""
+    """A release known only to be ``cost``-DP, hence min(cost²/2, cost)-zCDP (Bun and Steinke 2016)."""
 
     what: str
     cost: float
 
     @property
     def rho(self) -> float:
-        return self.cost**2 / 2
+        return min(self.cost**2 / 2, self.cost)
 
     @property
     def epsilon(self) -> float:

@@ -108,9 +108,7 @@ def select(scores: Sensitive[IntArray], sensitivity: int, eta: float, source: So
     return _draw(weights, len(values), source)[0]
 
 
-def select_signed(
-    scores: Sensitive[IntArray], sensitivity: int, eta: float, source: Source
-) -> tuple[int, int]:
+def select_signed(scores: Sensitive[IntArray], sensitivity: int, eta: float, source: Source) -> tuple[int, int]:
     """Choose among ``+scores`` and ``-scores``: an index and a sign, in one draw.
 
     The same as :func:`select` over the 2p numbers s₀, -s₀, s₁, -s₁, … rounded towards zero to whole levels,

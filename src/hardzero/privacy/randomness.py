@@ -85,8 +85,7 @@ def source_for(random_state: int | None) -> Source:
         return SystemSource()
     if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)):
         raise TypeError(
-            "random_state must be None (private) or an integer (a test run, not private), "
-            f"got {random_state!r}"
+            f"random_state must be None (private) or an integer (a test run, not private), got {random_state!r}"
         )
     if random_state < 0:
         raise ValueError(f"random_state must not be negative, got {random_state!r}")

@@ -1,0 +1,1 @@
+"""The estimators: thin scikit-learn classes that validate, plan, run and present."""

@@ -1,0 +1,329 @@
+"""What all estimators share: reading tables with public bounds, and presenting released weights."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..data import BoundedData, Bounds, FloatArray
+from ..losses import Logistic, Loss, Softmax, Squared
+from ..plan import default_delta
+from ..privacy.budget import Budget, Neighbours
+from ..privacy.events import NotPrivate
+from ..privacy.randomness import source_for
+from ..solvers import Problem, Weights
+from ..statement import PrivacyStatement
+from . import _checks
+
+_FORMATS = ("csr", "csc")
+_DTYPES = (np.float64, np.float32)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The public facts that a plan may depend on."""
+
+    n_rows: int
+    n_features: int
+    loss: Loss
+
+
+class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is untyped
+    """Prediction from ``coef_`` and ``intercept_``, and their presentation."""
+
+    bounds: Any
+
+    @abc.abstractmethod
+    def _plan(self, shape: Shape) -> Any:
+        """Check parameters and decide everything that does not need the data."""
+
+    @abc.abstractmethod
+    def _run(self, problem: Problem, plan: Any) -> Weights:
+        """Fit as planned."""
+
+    @abc.abstractmethod
+    def _statement(self, plan: Any, assumed_public: tuple[str, ...]) -> PrivacyStatement:
+        """Say what was guaranteed."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _solve(self, X: Any, targets: Any, loss: Loss) -> tuple[FloatArray, FloatArray, Any]:
+        """Plan before the records are looked at, then run: weights by original units, intercept, plan."""
+        bounds = Bounds.parse(self.bounds, X.shape[1])
+        plan = self._plan(Shape(X.shape[0], X.shape[1], loss))
+        weights = self._run(Problem(BoundedData.from_matrix(X, bounds), targets, loss), plan)
+        return weights.coef / bounds.scale, weights.intercept, plan
+
+    def _margins(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=_FORMATS, dtype=_DTYPES, reset=False)
+        return np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
+
+    def summary(self) -> str:
+        """Return the nonzero weights, largest effect first, and the privacy statement, as text.
+
+        Returns
+        -------
+        str
+            For each kept feature its weight in the feature's own unit and, for classifiers, its odds ratio: the
+            factor by which the odds change when the feature grows by one unit.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        check_is_fitted(self)
+        coef = np.atleast_2d(self.coef_)
+        names = getattr(self, "feature_names_in_", None)
+        scale = Bounds.parse(self.bounds, coef.shape[1]).scale
+        blocks = []
+        for label, row in zip(self._row_labels(), coef, strict=True):
+            kept = np.flatnonzero(row)
+            kept = kept[np.argsort(-np.abs(row[kept] * scale[kept]), kind="stable")]
+            rows = [
+                (str(names[j]) if names is not None else f"x{j}", f"{row[j]:+.4g}", *self._extra_cells(row[j]))
+                for j in kept
+            ]
+            head = ("feature", "weight", *self._extra_heads())
+            title = f"{label}: {len(kept)} of {coef.shape[1]} features kept"
+            blocks.append(f"{title}\n{_table(head, rows)}")
+        blocks.append(f"intercept: {', '.join(f'{b:+.4g}' for b in np.atleast_1d(self.intercept_))}")
+        blocks.append(repr(self.privacy_))
+        return "\n\n".join(blocks)
+
+    @abc.abstractmethod
+    def _row_labels(self) -> list[str]:
+        """What each row of the weights is about."""
+
+    def _extra_heads(self) -> tuple[str, ...]:
+        return ()
+
+    def _extra_cells(self, weight: float) -> tuple[str, ...]:
+        return ()
+
+
+class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # scikit-learn is untyped
+    """A linear classifier: binary with one row of weights, multinomial with one for each class."""
+
+    classes: Any
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_rows, n_features)
+            Finite numbers; values outside ``bounds`` are clipped to them without a message.
+        y : array of shape (n_rows,)
+            Labels.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Privacy
+        -------
+        Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
+        """
+        X, y = validate_data(self, X, y, accept_sparse=_FORMATS, dtype=_DTYPES)
+        check_classification_targets(y)
+        classes, targets = self._encode(y)
+        loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
+        if len(classes) == 2:
+            targets = targets.astype(np.float64)[:, None]
+        coef, intercept, plan = self._solve(X, targets, loss)
+        source = (
+            "given" if self.classes is not None else "read from y; state them with classes=… if they are not public"
+        )
+        public = (
+            f"the number of rows ({X.shape[0]}) and of features ({X.shape[1]}), and feature names",
+            "the bounds of the features",
+            f"the classes ({source})",
+        )
+        self.classes_ = classes
+        self.coef_ = coef
+        self.intercept_ = intercept
+        self.support_ = np.flatnonzero(np.any(coef != 0, axis=0))
+        self.privacy_ = self._statement(plan, public)
+        return self
+
+    def _encode(self, y: Any) -> tuple[Any, Any]:
+        """Classes in order, and each label's place among them."""
+        if self.classes is None:
+            classes, places = np.unique(y, return_inverse=True)
+        else:
+            classes = np.unique(np.asarray(self.classes))
+            if len(classes) != len(self.classes):
+                raise ValueError(f"classes holds a label twice: {self.classes!r}")
+            places = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+            if not np.all(classes[places] == y):
+                raise ValueError("y holds labels that are not in classes; add them or remove those rows")
+        if len(classes) < 2:
+            raise ValueError(
+                f"a classifier needs at least two classes, got only one class ({classes[0]!r}); "
+                "if others exist but are rare, list all with classes=…"
+            )
+        return classes, places
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return w·x + b: shape (n_rows,) for two classes, (n_rows, n_classes) for more.
+
+        Privacy
+        -------
+        Post-processing, as far as the training data are concerned.
+        """
+        margins = self._margins(X)
+        return margins[:, 0] if len(self.classes_) == 2 else margins
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class, in the order of ``classes_``.
+
+        Privacy
+        -------
+        Post-processing, as far as the training data are concerned.
+        """
+        margins = self._margins(X)
+        if len(self.classes_) == 2:
+            margins = np.column_stack([np.zeros(len(margins)), margins[:, 0]])
+        margins -= margins.max(axis=1, keepdims=True)
+        odds = np.exp(margins)
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Any) -> Any:
+        """Return the likeliest class of each row.
+
+        Privacy
+        -------
+        Post-processing, as far as the training data are concerned.
+        """
+        places = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[places]
+
+    def _row_labels(self) -> list[str]:
+        if len(self.classes_) == 2:
+            return [f"{self.classes_[1]} against {self.classes_[0]}"]
+        return [f"class {label}" for label in self.classes_]
+
+    def _extra_heads(self) -> tuple[str, ...]:
+        return ("odds ratio",)
+
+    def _extra_cells(self, weight: float) -> tuple[str, ...]:
+        return (f"{np.exp(np.clip(weight, -700, 700)):.4g}",)
+
+
+class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-learn is untyped
+    """A linear model of a bounded number."""
+
+    target_bounds: Any
+    radius: Any
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_rows, n_features)
+            Finite numbers; values outside ``bounds`` are clipped to them without a message.
+        y : array of shape (n_rows,)
+            Numbers; clipped to ``target_bounds`` in the same way.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Privacy
+        -------
+        Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
+        """
+        X, y = validate_data(self, X, y, accept_sparse=_FORMATS, dtype=_DTYPES, y_numeric=True)
+        limits = Bounds.parse(self.target_bounds, 1, "target_bounds")
+        unit = float(limits.scale[0])
+        targets = np.clip(y.astype(np.float64), limits.lower[0], limits.upper[0])[:, None] / unit
+        coef, intercept, plan = self._solve(X, targets, Squared(_checks.positive("radius", self.radius)))
+        self.coef_ = coef[0] * unit
+        self.intercept_ = float(intercept[0]) * unit
+        self.support_ = np.flatnonzero(self.coef_)
+        public = (
+            f"the number of rows ({X.shape[0]}) and of features ({X.shape[1]}), and feature names",
+            "the bounds of the features and of the target",
+        )
+        self.privacy_ = self._statement(plan, public)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return w·x + b for each row.
+
+        Privacy
+        -------
+        Post-processing, as far as the training data are concerned.
+        """
+        return self._margins(X)[:, 0]
+
+    def _row_labels(self) -> list[str]:
+        return ["target"]
+
+
+class PrivateFit:
+    """Reads the parameters that every private estimator has."""
+
+    epsilon: Any
+    delta: Any
+    neighbours: Any
+    random_state: Any
+
+    def _budget(self, n_rows: int) -> Budget:
+        return Budget.asked(self.epsilon, default_delta(n_rows) if self.delta is None else self.delta)
+
+    def _relation(self) -> Neighbours:
+        return Neighbours.parse(self.neighbours)
+
+    def _source(self) -> Any:
+        return source_for(self.random_state)
+
+    def _statement(self, plan: Any, assumed_public: tuple[str, ...]) -> PrivacyStatement:
+        notes: tuple[str, ...] = ()
+        if not plan.spent <= plan.budget:
+            notes = (
+                f"The published noise was asked for epsilon = {plan.budget.epsilon:g}; under "
+                f"{plan.neighbours.value} neighbours it is proved only for the figure above.",
+            )
+        return PrivacyStatement(
+            plan.spent.epsilon,
+            plan.spent.delta,
+            plan.neighbours,
+            plan.events,
+            assumed_public,
+            seeded=self.random_state is not None,
+            notes=notes,
+        )
+
+
+class NonPrivateFit:
+    """Says that nothing is protected."""
+
+    def _statement(self, plan: Any, assumed_public: tuple[str, ...]) -> PrivacyStatement:
+        event = NotPrivate("weights fitted without noise")
+        return PrivacyStatement(np.inf, 0.0, Neighbours.ADD_REMOVE, (event,), assumed_public)
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Columns wide enough for their cells; names to the left, numbers to the right."""
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    lines = [
+        "  ".join(
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [head, *rows]
+    ]
+    return "\n".join(lines)

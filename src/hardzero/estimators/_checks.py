@@ -1,0 +1,41 @@
+"""Parameter checks whose messages name the parameter, what was given, and what to do."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+
+def positive(name: str, value: Any) -> float:
+    """Return a finite number above zero."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
+    number = float(value)
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+    return number
+
+
+def whole(name: str, value: Any, at_least: int) -> int:
+    """Return a whole number of at least ``at_least``; 3.0 is not whole enough."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}")
+    if value < at_least:
+        raise ValueError(f"{name} must be at least {at_least}, got {value!r}")
+    return int(value)
+
+
+def choice(name: str, value: Any, options: Sequence[str]) -> str:
+    """Return one of the named options."""
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}")
+    return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return value

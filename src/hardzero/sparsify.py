@@ -1,0 +1,87 @@
+"""From dense noisy weights to hard zeros: the paper's Sparsifier (Algorithm 2)."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+
+from .data import FloatArray
+from .geometry import Ball, L1Ball
+from .plan import Plan
+from .privacy import mechanisms
+from .privacy.mechanisms import Sensitive
+from .privacy.randomness import Source
+from .solvers import Problem, Weights, frank_wolfe
+
+
+class NonPrivateSolver(Protocol):
+    """Finds the non-private weights whose nonzeros are counted."""
+
+    def __call__(self, problem: Problem, radius: float, *, fit_intercept: bool) -> Weights:
+        """Solve one problem."""
+
+
+def private_lasso(problem: Problem, ball: Ball, plan: Plan, source: Source) -> Weights:
+    """Private LASSO as planned (Algorithm 1).
+
+    Privacy
+    -------
+    Releases weights; costs the selections and intercept steps of ``plan``. Proof: docs/proofs/private-lasso.md.
+    """
+    rule = plan.intercept_rule(problem.data.n_rows, source)
+    return frank_wolfe(problem, ball, plan.n_iter, plan.selector(source), rule)
+
+
+def sparsifier(
+    problem: Problem,
+    radius: float,
+    plan: Plan,
+    source: Source,
+    *,
+    min_features: int,
+    max_features: int,
+    keep_ratio: float,
+    count_solver: NonPrivateSolver,
+) -> Weights:
+    """Private LASSO, cut down to a private number of nonzero weights (Algorithm 2).
+
+    When ``min_features`` equals ``max_features`` that number is public and nothing is counted.
+
+    Privacy
+    -------
+    Releases sparse weights and, through their number, the count; costs all events of ``plan``.
+    Proof: docs/proofs/sparsifier.md.
+    """
+    kept = max_features
+    if plan.count_epsilon is not None:
+        fit_intercept = plan.intercept_noise is not None
+        unprotected = count_solver(problem, radius, fit_intercept=fit_intercept).coef
+        nonzeros = Sensitive(int(np.count_nonzero(unprotected)))
+        kept = mechanisms.count(nonzeros, min_features, max_features, plan.count_epsilon, source)
+    weights = private_lasso(problem, L1Ball(radius), plan, source)
+    return Weights(keep_largest(weights.coef, scaled_count(kept, keep_ratio, weights.coef.size)), weights.intercept)
+
+
+def scaled_count(kept: int, keep_ratio: float, size: int) -> int:
+    """Clip(c·ρ, 0, d) as a whole number (Algorithm 2, line 6).
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    return min(max(math.floor(kept * keep_ratio + 0.5), 0), size)
+
+
+def keep_largest(coef: FloatArray, count: int) -> FloatArray:
+    """Return a copy in which all but the ``count`` largest absolute weights are exactly zero.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    order = np.argsort(-np.abs(coef), axis=None, kind="stable")
+    sparse = np.zeros_like(coef)
+    sparse.flat[order[:count]] = coef.flat[order[:count]]
+    return sparse
