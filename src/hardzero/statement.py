@@ -61,8 +61,8 @@ class PrivacyStatement:
             return "NOT PRIVATE: this model was fitted without differential privacy."
         guarantee = (
             f"({self.epsilon:.4g}, {self.delta:.3g})-differential privacy, {self.neighbours.value} neighbours:\n"
-            f"whether {_RELATION_WORDS[self.neighbours]}, every statement about this model is at most "
-            f"{_factor(self.epsilon)} times as likely, but for a probability of {self.delta:.3g}."
+            f"anything that can be concluded from this model is at most {_factor(self.epsilon)} times likelier, or less "
+            f"likely,\nbecause {_RELATION_WORDS[self.neighbours]}, except with probability {self.delta:.3g}."
         )
         if self.seeded:
             return (
@@ -72,4 +72,4 @@ class PrivacyStatement:
 
 
 def _factor(epsilon: float) -> str:
-    return f"e^{epsilon:.4g} = {math.exp(epsilon):.3g}" if epsilon < 20 else f"e^{epsilon:.4g}"
+    return f"{math.exp(epsilon):.3g} (= e^{epsilon:.4g})" if epsilon < 20 else f"e^{epsilon:.4g}"

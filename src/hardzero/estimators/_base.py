@@ -68,8 +68,13 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         X = validate_data(self, X, accept_sparse=_FORMATS, dtype=_DTYPES, reset=False)
         return np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
 
-    def summary(self) -> str:
+    def summary(self, feature_names: Any = None) -> str:
         """Return the nonzero weights, largest effect first, and the privacy statement, as text.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            Names for columns that had none when fitting, such as those of a sparse matrix.
 
         Returns
         -------
@@ -83,7 +88,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         """
         check_is_fitted(self)
         coef = np.atleast_2d(self.coef_)
-        names = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
         scale = Bounds.parse(self.bounds, coef.shape[1]).scale
         blocks = []
         for label, row in zip(self._row_labels(), coef, strict=True):

@@ -140,15 +140,13 @@ def _whole_units(source: Source, count: int) -> IntArray:
     return units
 
 
-def _exp_accept(
-    source: Source, gamma: FloatArray, exact: Callable[[int], Fraction], doubt: float = _DOUBT
-) -> NDArray[np.bool_]:
+def _exp_accept(source: Source, gamma: FloatArray, exact: Callable[[int], Fraction]) -> NDArray[np.bool_]:
     """Independent events of probability e^-γ; ``exact(i)`` gives the i-th γ as a fraction."""
     words = source.words(len(gamma))
     uniform = (words >> np.uint64(11)) * 2.0**-53
     probability = np.exp(-gamma)
     accepted = uniform < probability
-    for i in np.flatnonzero(np.abs(uniform - probability) <= doubt):
+    for i in np.flatnonzero(np.abs(uniform - probability) <= _DOUBT):
         accepted[i] = _exp_accept_exactly(source, int(words[i]), exact(int(i)))
     return accepted
 

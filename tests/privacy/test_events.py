@@ -1,0 +1,55 @@
+"""A contract that every event keeps."""
+
+import dataclasses
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardzero.privacy.events import Event, GaussianRelease, NotPrivate, PureRelease, Repeated, Selection
+
+EVENTS = [
+    Selection(0.1),
+    Selection(40.0),
+    PureRelease("count", 0.05),
+    PureRelease("count", 9.0),
+    GaussianRelease("sum", 3.0),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda e: type(e).__name__)
+@given(times=st.integers(1, 10_000))
+def test_repetition_multiplies_both_costs(event, times):
+    repeated = Repeated(event, times)
+    assert repeated.rho == times * event.rho
+    assert repeated.epsilon == times * event.epsilon
+    assert str(times) in repeated.describe()
+
+
+@pytest.mark.parametrize("event", [*EVENTS, NotPrivate("x"), Repeated(Selection(0.1), 3)])
+def test_events_are_frozen_and_describe_themselves(event):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        event.anything = 1
+    assert event.describe()
+    assert event.rho > 0
+
+
+def test_every_kind_of_event_is_under_contract():
+    kinds = {type(event) for event in [*EVENTS, NotPrivate("x"), Repeated(Selection(0.1), 3)]}
+    assert kinds == set(Event.__subclasses__())
+
+
+def test_costs_are_the_theorems_constants():
+    assert Selection(0.4).rho == pytest.approx(0.4**2 / 8)
+    assert PureRelease("x", 0.4).rho == pytest.approx(0.4**2 / 2)
+    assert GaussianRelease("x", 5.0).rho == pytest.approx(1 / 50)
+    assert math.isinf(GaussianRelease("x", 5.0).epsilon)
+    assert math.isinf(NotPrivate("x").rho)
+    assert math.isinf(NotPrivate("x").epsilon)
+
+
+def test_a_large_pure_cost_is_never_worse_than_itself():
+    # D_α ≤ ε for all α, hence ε-DP is ε-zCDP too.
+    assert Selection(40.0).rho == 40.0
+    assert PureRelease("x", 9.0).rho == 9.0

@@ -1,0 +1,224 @@
+import copy
+import itertools
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardzero.privacy import mechanisms
+from hardzero.privacy.mechanisms import (
+    Sensitive,
+    count,
+    gaussian,
+    noisy_min_signed,
+    select,
+    select_signed,
+    weight_table,
+)
+from hardzero.privacy.randomness import SeededSource
+
+from .statistics import ALPHA, chi_square_p_value, noisy_min_law
+
+
+def scores_of(*values):
+    return Sensitive(np.array(values, dtype=np.int64))
+
+
+class Fixed(SeededSource):
+    """Answers every request for a uniform integer with the next of a list, and remembers the bound."""
+
+    def __init__(self, *draws):
+        self.draws = list(draws)
+        self.bounds = []
+
+    def below(self, bound):
+        self.bounds.append(bound)
+        return self.draws.pop(0)
+
+
+def distribution(values, sensitivity, eta):
+    """Exact probabilities of every (index, sign), by running the mechanism on every weight's first and last draw."""
+    table = weight_table(eta, 2 * len(values))
+    size = -(-sensitivity // table.levels)
+    levels = [math.trunc(Fraction(v, size)) for v in values]
+    best = max(map(abs, levels))
+    weights = {}
+    for index, level in enumerate(levels):
+        for sign in (1, -1):
+            depth = min(best - sign * level, table.deepest)
+            weights[index, sign] = int(table.weights[depth])
+    total = sum(weights.values())
+    at = 0
+    for outcome, weight in weights.items():  # the code must draw exactly these intervals, in this order
+        source = Fixed(at, at + weight - 1)
+        assert select_signed(scores_of(*values), sensitivity, eta, source) == outcome
+        assert select_signed(scores_of(*values), sensitivity, eta, source) == outcome
+        assert source.bounds == [total, total]
+        at += weight
+    return {outcome: Fraction(weight, total) for outcome, weight in weights.items()}
+
+
+@pytest.mark.parametrize("eta", [0.05, 0.5, 3.0])
+def test_enumerated_range_is_within_eta_without_slack(eta):
+    # All pairs of neighbours on a small grid: log-ratios of exact probabilities span at most η.
+    sensitivity = 2**30
+    points = [int(share * sensitivity) for share in (-1.7, -1.0, -0.001, 0.0, 0.999, 1.501)]
+    widest = 0.0
+    for a in itertools.product(points, repeat=2):
+        p = distribution(a, sensitivity, eta)
+        for shift in itertools.product((-sensitivity, sensitivity // 3, sensitivity), repeat=2):
+            q = distribution((a[0] + shift[0], a[1] + shift[1]), sensitivity, eta)
+            ratios = [math.log(p[outcome] / q[outcome]) for outcome in p]
+            widest = max(widest, max(ratios) - min(ratios))
+    assert widest <= eta
+    assert widest >= 0.99 * eta  # and not much less: no noise is wasted
+
+
+@given(
+    st.lists(st.integers(-(2**50), 2**50), min_size=1, max_size=40),
+    st.integers(1, 2**40),
+    st.floats(0.002, 50),
+    st.integers(0, 2**32),
+)
+def test_the_signed_selection_is_the_plain_one_over_both_signs(values, sensitivity, eta, seed):
+    table = weight_table(eta, 2 * len(values))
+    size = -(-sensitivity // table.levels)
+    whole = [math.trunc(Fraction(v, size)) for v in values]
+    both = scores_of(*[s * level for level in whole for s in (1, -1)])
+    place = select(both, table.levels, eta, SeededSource(seed))
+    fast = select_signed(scores_of(*values), sensitivity, eta, SeededSource(seed))
+    assert fast == (place // 2, 1 - 2 * (place % 2))
+
+
+def test_selection_frequencies_fit_and_a_wrong_eta_does_not():
+    values, sensitivity, eta, n = (900, -400, 100, 0, 650), 1000, 2.0, 20_000
+    source = SeededSource(11)
+    scores = scores_of(*values)
+    drawn = [select_signed(scores, sensitivity, eta, source) for _ in range(n)]
+    outcomes = list(itertools.product(range(len(values)), (1, -1)))
+    observed = [drawn.count(outcome) for outcome in outcomes]
+
+    def softmax(rate):
+        weights = np.exp([rate / 2 * sign * values[index] / sensitivity for index, sign in outcomes])
+        return weights / weights.sum()
+
+    assert chi_square_p_value(observed, softmax(eta)) > ALPHA
+    for wrong in (2 / 3, 3 / 2):
+        assert chi_square_p_value(observed, softmax(wrong * eta)) < ALPHA
+
+
+def test_selection_among_many_blocks_fits():
+    # More candidates than one block, a few of them likely.
+    values = np.zeros(40_000, dtype=np.int64)
+    values[[3, 20_000, 39_999]] = 13_000
+    source = SeededSource(12)
+    drawn = [select(Sensitive(values), 1000, 1.0, source) for _ in range(4000)]
+    weight = math.exp(13 / 2)
+    p = np.array([weight, weight, weight, 39_997]) / (3 * weight + 39_997)
+    observed = [drawn.count(3), drawn.count(20_000), drawn.count(39_999)]
+    assert chi_square_p_value([*observed, 4000 - sum(observed)], p) > ALPHA
+    assert chi_square_p_value([*observed, 4000 - sum(observed)], p[[3, 0, 1, 2]]) < ALPHA
+
+
+def test_one_selection_draws_once():
+    source = Fixed(0)
+    select_signed(scores_of(5, -3), 1, 0.1, source)
+    assert len(source.bounds) == 1
+
+
+@pytest.mark.parametrize("eta", [1e-6, 0.0156, 1.0, 100.0, 1e5])
+@pytest.mark.parametrize("candidates", [1, 2, 1000, 2_000_000])
+def test_weight_tables_fall_stay_positive_and_fit_64_bits(eta, candidates):
+    table = weight_table(eta, candidates)
+    assert np.all(table.weights >= 1)
+    assert np.all(np.diff(table.weights) <= 0)
+    assert int(table.weights[0]) * candidates <= 2**62
+    # The range over a move by `levels` up and `levels` down is the declared one, from the integers themselves.
+    logs = np.log(table.weights.astype(float))
+    steps = min(2 * table.levels, table.deepest)
+    assert np.max(logs[:-steps] - logs[steps:], initial=0) <= eta
+
+
+def test_a_budget_too_small_to_sample_is_an_error():
+    with pytest.raises(ValueError, match="fewer iterations"):
+        weight_table(1e-12, 2_000_000)
+
+
+def test_noisy_min_frequencies_fit_and_a_wrong_scale_does_not():
+    source = SeededSource(13)
+    scores = scores_of(400, -100)
+    n = 10_000
+    drawn = [noisy_min_signed(scores, 500, source) for _ in range(n)]
+    outcomes = list(itertools.product((0, 1), (1, -1)))
+    observed = [drawn.count(outcome) for outcome in outcomes]
+
+    assert chi_square_p_value(observed, noisy_min_law([400, -400, -100, 100], 500)) > ALPHA
+    for wrong in (2 / 3, 3 / 2):
+        assert chi_square_p_value(observed, noisy_min_law([400, -400, -100, 100], wrong * 500)) < ALPHA
+
+
+def count_distribution(value, lowest, highest, epsilon):
+    """Exact law of the clipped, noised, clipped count, for the ratio that the code uses."""
+    numerator, denominator = mechanisms.noise_ratio(highest - lowest, epsilon)
+    q = math.exp(-denominator / numerator)
+    law = {}
+    for z in range(lowest, highest + 1):
+        edge = z in (lowest, highest)
+        law[z] = q ** abs(z - value) / (1 + q) * (1 if edge else 1 - q)
+    return law
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 3.0])
+def test_enumerated_count_is_within_epsilon_without_slack(epsilon):
+    laws = [count_distribution(value, 10, 20, epsilon) for value in range(10, 21)]
+    worst = max(abs(math.log(a[z] / b[z])) for a in laws for b in laws for z in a)
+    assert worst <= epsilon
+    assert worst >= 0.999 * epsilon
+    assert sum(laws[3].values()) == pytest.approx(1)
+
+
+def test_count_frequencies_fit_and_a_wrong_epsilon_does_not():
+    source = SeededSource(14)
+    drawn = [count(Sensitive(13), 10, 16, 4.0, source) for _ in range(8000)]
+    observed = [drawn.count(z) for z in range(10, 17)]
+    assert chi_square_p_value(observed, list(count_distribution(13, 10, 16, 4.0).values())) > ALPHA
+    for wrong in (2 / 3, 3 / 2):
+        assert chi_square_p_value(observed, list(count_distribution(13, 10, 16, wrong * 4.0).values())) < ALPHA
+
+
+@given(st.integers(-100, 100), st.integers(0, 2**32))
+def test_counts_stay_within_their_bounds(value, seed):
+    assert 2 <= count(Sensitive(value), 2, 5, 0.3, SeededSource(seed)) <= 5
+
+
+@given(st.integers(1, 10**6), st.floats(1e-4, 1e4))
+def test_noise_ratio_is_never_too_small(sensitivity, epsilon):
+    numerator, denominator = mechanisms.noise_ratio(sensitivity, epsilon)
+    assert Fraction(numerator, denominator) >= Fraction(sensitivity) / Fraction(epsilon)
+
+
+def test_gaussian_is_centred_on_the_sums_with_the_declared_noise():
+    sums = np.array([5_000_000, -3], dtype=np.int64)
+    released = np.array([gaussian(Sensitive(sums), 1000, source) for source in map(SeededSource, range(4000))])
+    z = (released - sums) / 1000
+    assert np.all(np.abs(z.mean(axis=0)) < 5 / math.sqrt(4000))
+    assert np.all(np.abs(z.std(axis=0) - 1) < 5 / math.sqrt(2 * 4000))
+    assert abs(np.corrcoef(z.T)[0, 1]) < 5 / math.sqrt(4000)
+
+
+def test_sensitive_values_do_not_show_copy_or_compute():
+    secret = Sensitive(np.array([41, 42]))
+    assert "42" not in repr(secret)
+    assert "42" not in f"{secret}"
+    for copied in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="sensitive"):
+            copied(secret)
+    with pytest.raises(TypeError):
+        secret + 1
+    with pytest.raises(TypeError):
+        float(Sensitive(1.0))
+    assert np.array_equal(mechanisms.exact(secret), [41, 42])

@@ -1,0 +1,140 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hardzero.privacy import randomness
+from hardzero.privacy.randomness import SeededSource, SystemSource, discrete_gaussian, discrete_laplace, source_for
+
+from .statistics import ALPHA, chi_square_p_value
+
+N = 200_000
+
+
+def laplace_probabilities(support, scale):
+    p = np.exp(-np.abs(support) / scale)
+    return p / ((1 + math.exp(-1 / scale)) / (1 - math.exp(-1 / scale)))
+
+
+def gaussian_probabilities(support, sigma):
+    p = np.exp(-(support.astype(float) ** 2) / (2 * sigma**2))
+    return p / np.exp(-(np.arange(-50 * sigma, 50 * sigma + 1) ** 2) / (2 * sigma**2)).sum()
+
+
+def histogram_p_value(sample, probabilities_of, reach):
+    support = np.arange(-reach, reach + 1)
+    counts = np.array([np.count_nonzero(sample == x) for x in support])
+    outside = np.count_nonzero(np.abs(sample) > reach)
+    p = probabilities_of(support)
+    return chi_square_p_value(np.append(counts, outside), np.append(p, max(1 - p.sum(), 0)))
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(3), Fraction(7, 2), Fraction(1, 3)])
+def test_discrete_laplace_fits_and_a_wrong_scale_does_not(scale):
+    sample = discrete_laplace(SeededSource(1), N, scale.numerator, scale.denominator)
+    reach = max(3, int(6 * scale))
+    fits = histogram_p_value(sample, lambda x: laplace_probabilities(x, float(scale)), reach)
+    assert fits > ALPHA
+    for wrong in (2 / 3, 3 / 2):
+        assert histogram_p_value(sample, lambda x, f=wrong: laplace_probabilities(x, float(scale) * f), reach) < ALPHA
+
+
+@pytest.mark.parametrize("sigma", [1, 2, 7])
+def test_discrete_gaussian_fits_and_a_wrong_scale_does_not(sigma):
+    sample = discrete_gaussian(SeededSource(2), N, sigma)
+    assert histogram_p_value(sample, lambda x: gaussian_probabilities(x, sigma), 5 * sigma) > ALPHA
+    for wrong in (2 / 3, 3 / 2):
+        p = histogram_p_value(sample, lambda x, f=wrong: gaussian_probabilities(x, max(sigma * f, 0.3)), 5 * sigma)
+        assert p < ALPHA
+
+
+@pytest.mark.parametrize("sigma", [2**20, 2**44])
+def test_large_discrete_gaussian_is_gaussian(sigma):
+    sample = discrete_gaussian(SeededSource(3), N, sigma) / sigma
+    assert stats.kstest(sample, "norm").pvalue > ALPHA
+    assert stats.kstest(sample * 1.03, "norm").pvalue < ALPHA
+    # Low-order bits must be as random as high-order ones.
+    low = discrete_gaussian(SeededSource(4), N, sigma) % 16
+    assert chi_square_p_value(np.bincount(low, minlength=16), np.full(16, 1 / 16)) > ALPHA
+
+
+def test_uniform_integers_are_uniform_and_in_range():
+    source = SeededSource(5)
+    many = source.integers_below(7, N)
+    assert chi_square_p_value(np.bincount(many, minlength=7), np.full(7, 1 / 7)) > ALPHA
+    single = [source.below(7) for _ in range(20_000)]
+    assert chi_square_p_value(np.bincount(single, minlength=7), np.full(7, 1 / 7)) > ALPHA
+    assert source.below(1) == 0
+    big = source.integers_below(3 * 2**60, 1000)  # a quarter of all words must be rejected
+    assert big.min() >= 0
+    assert big.max() < 3 * 2**60
+    assert 0.4 < np.mean(big < 3 * 2**59) < 0.6
+
+
+def test_words_beyond_the_last_whole_multiple_are_rejected():
+    class High(SeededSource):
+        """Starts with the largest word, which must not be folded into the range."""
+
+        first = True
+
+        def octets(self, count):
+            bits = super().octets(count)
+            if self.first:
+                self.first = False
+                bits = b"\xff" * 8 + bits[8:]
+            return bits
+
+    bound = 3 * 2**60
+    folded = (2**64 - 1) % bound
+    assert folded not in High(6).integers_below(bound, 5)
+
+
+def test_comparisons_in_doubt_are_decided_exactly(monkeypatch):
+    # With everything in doubt all decisions take the exact path; the law must stay the same.
+    monkeypatch.setattr(randomness, "_DOUBT", 2.0)
+    sample = discrete_gaussian(SeededSource(7), 3000, 2)
+    assert histogram_p_value(sample, lambda x: gaussian_probabilities(x, 2), 6) > ALPHA
+    assert histogram_p_value(sample, lambda x: gaussian_probabilities(x, 3), 6) < ALPHA
+
+
+def test_exact_decision_reads_bits_beyond_the_first_64():
+    gamma = Fraction(1)
+    edge = int(math.exp(-1) * 2**64)  # too coarse to tell: the next bits decide
+
+    class Constant(SeededSource):
+        def __init__(self, octet):
+            self.octet = octet
+
+        def octets(self, count):
+            return self.octet * count
+
+    leading = next(
+        word
+        for word in range(edge - 4096, edge + 4096)
+        if randomness._exp_accept_exactly(Constant(b"\x00"), word, gamma)
+        != randomness._exp_accept_exactly(Constant(b"\xff"), word, gamma)
+    )
+    assert randomness._exp_accept_exactly(Constant(b"\x00"), leading, gamma)
+    assert not randomness._exp_accept_exactly(Constant(b"\xff"), leading + 1, gamma)
+
+
+def test_seeded_source_repeats_and_is_stamped():
+    assert SeededSource(3).octets(16) == SeededSource(3).octets(16)
+    assert not SeededSource(3).is_private
+    assert SystemSource().is_private
+    assert SystemSource().octets(16) != SystemSource().octets(16)
+    assert len(discrete_laplace(SeededSource(0), 0, 3)) == 0
+
+
+def test_random_state_decides_the_source():
+    assert isinstance(source_for(None), SystemSource)
+    assert isinstance(source_for(0), SeededSource)
+    assert isinstance(source_for(np.int64(4)), SeededSource)
+    with pytest.raises(TypeError, match="random_state"):
+        source_for("7")
+    with pytest.raises(TypeError, match="random_state"):
+        source_for(True)
+    with pytest.raises(ValueError, match="random_state"):
+        source_for(-1)
