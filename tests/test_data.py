@@ -87,7 +87,7 @@ class TestBounds:
             Bounds.parse(given_bounds, 3)
 
     def test_the_message_names_the_parameter_that_it_is_about(self):
-        with pytest.raises(ValueError, match="^target_bounds is missing"):
+        with pytest.raises(ValueError, match=r"^target_bounds is missing"):
             Bounds.parse(None, 1, "target_bounds")
 
 
@@ -121,7 +121,7 @@ class TestFromMatrix:
     def test_sparse_records_cannot_have_bounds_that_exclude_zero(self, make):
         X = make(np.ones((2, 2)))
         for wrong in [([0, 1], 2), (-2, [0, -1])]:
-            with pytest.raises(ValueError, match="bounds of feature 1 exclude 0.*widen the bounds.*or pass a dense"):
+            with pytest.raises(ValueError, match=r"bounds of feature 1 exclude 0.*widen the bounds.*or pass a dense"):
                 bounded(X, wrong)
 
     def test_dense_records_may_have_bounds_that_exclude_zero(self):

@@ -52,10 +52,10 @@ def mean_loss(problem, weights):
 @pytest.mark.parametrize("n_iter", [1, 10, 100, 1000])
 @pytest.mark.parametrize("radius", [1.0, 5.0, 20.0])
 def test_without_noise_it_converges_as_the_theory_says(logistic, n_iter, radius):
-    """Within 2Γ/(T+2) of the optimum, Γ = λ²/4 (Corollary 2), but for what is left of the start.
+    """Within 2Γ/(T+2) of the optimum, Γ = λ²/4 as in Corollary 2, but for what is left of the start.
 
-    That start is not a corner, so that 2·(its excess)/((T+1)(T+2)) is to be added. Corollary 2 takes the ball's radius
-    where the ball's diameter is proved, 4 times as much; these data keep within the smaller figure.
+    The start is not a corner, hence 2·(its excess)/((T+1)(T+2)) more. What can be proved has the ball's diameter for
+    its radius, so Γ = λ²; these data keep within the smaller figure.
     """
     best = l1_optimum(logistic, radius, fit_intercept=False, tol=1e-8)
     excess = mean_loss(logistic, frank_wolfe(logistic, L1Ball(radius), n_iter, ExactSelector())) - mean_loss(
@@ -143,7 +143,7 @@ def test_selectors_agree_on_what_a_sign_means():
 
 
 def test_a_smaller_cap_makes_the_exponential_selector_surer():
-    """At a tenth of the residual bound the same scores stand out ten times as much (each side is off by 7 standard errors)."""
+    """At a tenth of the residual bound the same scores stand out ten times as much: 7 standard errors a side."""
     scores = np.array([RESIDUAL_ONE * FEATURE_ONE, 0, 0, 0])
 
     def hits(cap):

@@ -1,6 +1,7 @@
 """Sparse linear models under differential privacy, with zeros that stay zero."""
 
 from .estimators.lasso import LassoLogisticRegression, PrivateLassoLogisticRegression, PrivateLassoRegression
+from .estimators.sparse_private import SparsePrivateLogisticRegression
 from .estimators.sparsifier import SparsePrivateRegression, SparsifierLogisticRegression
 from .optimum import ExactSolver, PlainFrankWolfe
 from .plan import paper_iterations
@@ -19,6 +20,7 @@ __all__ = [
     "PrivacyStatement",
     "PrivateLassoLogisticRegression",
     "PrivateLassoRegression",
+    "SparsePrivateLogisticRegression",
     "SparsePrivateRegression",
     "SparsifierLogisticRegression",
     "paper_iterations",

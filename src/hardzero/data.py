@@ -7,6 +7,7 @@ storage and for any order of summation. That makes sensitivities exact as well, 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,8 @@ from scipy import sparse
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-FEATURE_ONE = 2**16
+FEATURE_BITS = 16
+FEATURE_ONE = 2**FEATURE_BITS
 """The whole number that stands for a feature at its larger absolute bound."""
 
 RESIDUAL_ONE = 2**20
@@ -30,6 +32,10 @@ _EXACT_ROWS = 2**17
 """Double precision adds products below 2³⁶ exactly over this many rows, so that BLAS may be used."""
 
 _COLUMNS_AT_ONCE = 64
+_SMALLEST_BOUND = 1e-290
+_WEIGHT_BITS = 20
+_ROUNDING = 1e-9
+"""Far above the relative rounding error of any sum taken here."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,8 @@ class Bounds:
                 )
             if not np.all(np.isfinite(array)):
                 raise ValueError(f"{name}: the {side} bound must be finite, got {values!r}")
+            if np.any((array != 0) & (np.abs(array) < _SMALLEST_BOUND)):
+                raise ValueError(f"{name}: the {side} bound is too close to 0, got {values!r}; use another unit")
             parsed.append(np.broadcast_to(array, (n_features,)))
         wrong = np.flatnonzero(parsed[0] > parsed[1])
         if len(wrong):
@@ -121,17 +129,61 @@ class BoundedData:
             total += (residuals[rows].T.astype(np.float64) @ self._codes[rows]).astype(np.int64)
         return total
 
+    def square_gradient(self, codes: IntArray) -> IntArray:
+        """Sum code times squared feature over all rows, exactly; squares are rounded down to multiples of 2⁻¹⁶."""
+        total = np.zeros(self.n_features, dtype=np.int64)
+        for j in range(self.n_features):
+            rows, values = self._column(j)
+            squares = np.square(values).astype(np.int64) >> FEATURE_BITS
+            total[j] = np.dot(squares, codes[rows])
+        return total
+
+    def margins(self, coef: FloatArray) -> FloatArray:
+        """Return X·coef' for weights of shape (outputs, features), the same to the last bit however rows are stored.
+
+        Weights are rounded to whole multiples of a power of two that keeps every partial sum below 2⁵³.
+        """
+        largest = float(np.abs(coef).sum(axis=1).max(initial=0.0)) + 1.0
+        bits = min(_WEIGHT_BITS, 52 - FEATURE_BITS - math.ceil(math.log2(largest)))
+        whole = np.rint(np.ldexp(coef, bits)).T
+        codes = whole.astype(np.int64) if self._is_sparse else whole
+        sums: FloatArray = np.asarray(self._codes @ codes, dtype=np.float64)
+        return sums * 2.0 ** (-bits - FEATURE_BITS)
+
+    def row_squares(self, centre: FloatArray, scale: FloatArray) -> FloatArray:
+        """Squared length of every row after (x - centre)/scale, never too small for rounding.
+
+        Columns are added in their order, with what they add at x = 0 counted beforehand, so that zeros need not be
+        visited and stored zeros change nothing.
+        """
+        at_zero = (centre / scale) * (centre / scale)
+        constant = float(at_zero.sum())
+        total = np.full(self.n_rows, constant)
+        for j in range(self.n_features):
+            rows, values = self._column(j)
+            z = (values * (1.0 / FEATURE_ONE) - centre[j]) / scale[j]
+            total[rows] += z * z - at_zero[j]
+        return np.asarray(np.maximum(total, 0.0) * (1 + _ROUNDING) + constant * _ROUNDING)
+
     def add_column(self, margins: FloatArray, feature: int, weight: float) -> None:
         """``margins += weight * column``, in place, touching only rows where the feature is not zero."""
-        if self._is_sparse:
-            part = slice(self._codes.indptr[feature], self._codes.indptr[feature + 1])
-            margins[self._codes.indices[part]] += self._codes.data[part] * (weight / FEATURE_ONE)
-        else:
-            margins += self._codes[:, feature] * (weight / FEATURE_ONE)
+        rows, values = self._column(feature)
+        margins[rows] += values * (weight / FEATURE_ONE)
+
+    def subset(self, features: NDArray[np.intp]) -> BoundedData:
+        """Return the same rows with some of the features."""
+        return BoundedData(self._codes[:, features])
 
     def columns(self, features: NDArray[np.intp] | slice = slice(None)) -> Any:
         """Some columns as floating-point numbers in [-1, 1], dense or CSC as stored."""
         return self._codes[:, features] * (1.0 / FEATURE_ONE)
+
+    def _column(self, feature: int) -> tuple[Any, Any]:
+        """Return the rows where a feature may be nonzero, and its whole-number values there."""
+        if not self._is_sparse:
+            return slice(None), self._codes[:, feature]
+        part = slice(self._codes.indptr[feature], self._codes.indptr[feature + 1])
+        return self._codes.indices[part], self._codes.data[part]
 
 
 def _dense_codes(X: NDArray[Any], bounds: Bounds) -> FloatArray:

@@ -196,3 +196,15 @@ def residual_codes(loss: Loss, margins: FloatArray, targets: Any, cap: int) -> I
     scaled *= RESIDUAL_ONE / loss.residual_unit
     np.rint(scaled, out=scaled)
     return np.clip(scaled, -cap, cap, out=scaled).astype(np.int64)
+
+
+def class_counts(loss: Loss, targets: Any) -> IntArray:
+    """Count rows with target 1, or rows of each class for several outputs.
+
+    Privacy
+    -------
+    Sensitive. One record counts in one place, or in none.
+    """
+    if loss.outputs == 1:
+        return np.array([np.count_nonzero(targets)], dtype=np.int64)
+    return np.bincount(targets, minlength=loss.outputs).astype(np.int64)

@@ -7,10 +7,9 @@ gradients. The Frank-Wolfe gap over **all** features bounds the distance to the 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +24,22 @@ _INTERCEPT_REACH = 10.0
 
 
 @dataclass(frozen=True)
+class Optimum:
+    """Weights and, where there is one, a certificate: the mean loss is within ``gap`` of the least possible."""
+
+    weights: Weights
+    gap: float | None
+    converged: bool
+
+
+class NonPrivateSolver(Protocol):
+    """Finds non-private weights. It never prints or warns: inside a private fit that would be a leak."""
+
+    def __call__(self, problem: Problem, radius: float, *, fit_intercept: bool) -> Optimum:
+        """Solve one problem."""
+
+
+@dataclass(frozen=True)
 class ExactSolver:
     """Solve to a duality gap of at most ``tol``.
 
@@ -33,7 +48,7 @@ class ExactSolver:
     tol : float
         Certified distance of the mean loss to its minimum.
     max_iter : int
-        Outer iterations before giving up with a warning.
+        Outer iterations before giving up.
 
     Privacy
     -------
@@ -43,9 +58,9 @@ class ExactSolver:
     tol: float = 1e-6
     max_iter: int = 200
 
-    def __call__(self, problem: Problem, radius: float, *, fit_intercept: bool) -> Weights:
+    def __call__(self, problem: Problem, radius: float, *, fit_intercept: bool) -> Optimum:
         """Solve one problem."""
-        return l1_optimum(problem, radius, fit_intercept, self.tol, self.max_iter).weights
+        return l1_optimum(problem, radius, fit_intercept, self.tol, self.max_iter)
 
 
 @dataclass(frozen=True)
@@ -59,18 +74,11 @@ class PlainFrankWolfe:
 
     n_iter: int = 50_000
 
-    def __call__(self, problem: Problem, radius: float, *, fit_intercept: bool) -> Weights:
+    def __call__(self, problem: Problem, radius: float, *, fit_intercept: bool) -> Optimum:
         """Run all steps on one problem."""
         rule = ExactIntercept() if fit_intercept else None
-        return frank_wolfe(problem, L1Ball(radius), self.n_iter, ExactSelector(), rule)
-
-
-@dataclass(frozen=True)
-class Optimum:
-    """Weights with a certificate: the mean loss is within ``gap`` of the least possible."""
-
-    weights: Weights
-    gap: float
+        weights = frank_wolfe(problem, L1Ball(radius), self.n_iter, ExactSelector(), rule)
+        return Optimum(weights, gap=None, converged=True)
 
 
 @dataclass
@@ -129,13 +137,7 @@ def l1_optimum(
         newton = newton and len(working) <= _WIDEST
         step = _newton_round if newton else _gradient_round
         state = step(state, working, 0.1 * tol)
-    else:
-        warnings.warn(
-            f"the exact solver stopped after {max_iter} rounds at a gap of {state.gap:.2g}, above "
-            f"tol={tol:g}; raise max_iter or tol",
-            stacklevel=2,
-        )
-    return Optimum(Weights(state.coef, state.intercept), state.gap)
+    return Optimum(Weights(state.coef, state.intercept), state.gap, state.gap <= tol)
 
 
 def _working_set(state: _State) -> Any:

@@ -166,7 +166,9 @@ def default_delta(n_rows: int) -> float:
 
 
 def paper_iterations(n_rows: int, epsilon: float, radius: float, loss: Loss) -> int:
-    """Return T = (Γ·n·ε/(L·λ))^⅔ of Corollary 3, with Γ = smoothness·λ².
+    """Return T = (Γ·n·ε/(L·λ))^⅔ of Corollary 3, with the paper's Γ = smoothness·λ².
+
+    The paper's Γ is a quarter of a valid bound (docs/proofs/losses.md); this is its rule as printed.
 
     Parameters
     ----------

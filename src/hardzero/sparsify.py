@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 import numpy as np
 
 from .data import FloatArray
 from .geometry import Ball, L1Ball
+from .optimum import NonPrivateSolver
 from .plan import Plan
 from .privacy import mechanisms
 from .privacy.mechanisms import Sensitive
 from .privacy.randomness import Source
 from .solvers import Problem, Weights, frank_wolfe
-
-
-class NonPrivateSolver(Protocol):
-    """Finds the non-private weights whose nonzeros are counted."""
-
-    def __call__(self, problem: Problem, radius: float, *, fit_intercept: bool) -> Weights:
-        """Solve one problem."""
 
 
 def private_lasso(problem: Problem, ball: Ball, plan: Plan, source: Source) -> Weights:
@@ -57,7 +50,7 @@ def sparsifier(
     kept = max_features
     if plan.count_epsilon is not None:
         fit_intercept = plan.intercept_noise is not None
-        unprotected = count_solver(problem, radius, fit_intercept=fit_intercept).coef
+        unprotected = count_solver(problem, radius, fit_intercept=fit_intercept).weights.coef
         nonzeros = Sensitive(int(np.count_nonzero(unprotected)))
         kept = mechanisms.count(nonzeros, min_features, max_features, plan.count_epsilon, source)
     weights = private_lasso(problem, L1Ball(radius), plan, source)

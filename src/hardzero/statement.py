@@ -61,8 +61,8 @@ class PrivacyStatement:
             return "NOT PRIVATE: this model was fitted without differential privacy."
         guarantee = (
             f"({self.epsilon:.4g}, {self.delta:.3g})-differential privacy, {self.neighbours.value} neighbours:\n"
-            f"anything that can be concluded from this model is at most {_factor(self.epsilon)} times likelier, or less "
-            f"likely,\nbecause {_RELATION_WORDS[self.neighbours]}, except with probability {self.delta:.3g}."
+            f"anything that can be concluded from this model is at most {_factor(self.epsilon)} times likelier, or "
+            f"less likely,\nbecause {_RELATION_WORDS[self.neighbours]}, except with probability {self.delta:.3g}."
         )
         if self.seeded:
             return (

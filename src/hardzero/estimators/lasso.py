@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from sklearn.exceptions import ConvergenceWarning
+
 from ..geometry import Ball, L1Ball, L1BallPerOutput
-from ..optimum import ExactSolver
+from ..optimum import ExactSolver, NonPrivateSolver
 from ..plan import Plan, plan_lasso
 from ..solvers import Problem, Weights
-from ..sparsify import NonPrivateSolver, private_lasso
+from ..sparsify import private_lasso
 from . import _checks
 from ._base import LinearClassifier, LinearRegressor, NonPrivateFit, PrivateFit, Shape
 
@@ -69,7 +72,14 @@ class LassoLogisticRegression(NonPrivateFit, LinearClassifier):
         return _checks.positive("radius", self.radius)
 
     def _run(self, problem: Problem, plan: float) -> Weights:
-        return self.solver(problem, plan, fit_intercept=self.fit_intercept)
+        optimum = self.solver(problem, plan, fit_intercept=self.fit_intercept)
+        if not optimum.converged:
+            warnings.warn(
+                f"the solver stopped at a gap of {optimum.gap:.2g}, above its tolerance; raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return optimum.weights
 
 
 class PrivateLassoLogisticRegression(PrivateFit, LinearClassifier):

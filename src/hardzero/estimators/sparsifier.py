@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..optimum import ExactSolver
+from ..optimum import ExactSolver, NonPrivateSolver
 from ..plan import Plan, plan_lasso
 from ..solvers import Problem, Weights
-from ..sparsify import NonPrivateSolver, sparsifier
+from ..sparsify import sparsifier
 from . import _checks
 from ._base import LinearClassifier, LinearRegressor, PrivateFit, Shape
 from .lasso import CALIBRATIONS

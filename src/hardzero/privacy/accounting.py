@@ -91,7 +91,7 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
 def _log_delta_of_rho(rho: float, epsilon: float) -> float:
     """Canonne, Kamath, Steinke 2020, Corollary 13: log of min over α > 1 of δ(α).
 
-    log δ(α) = (α-1)(αρ-ε) + (α-1)·log(α-1) - α·log α is convex in α, so the zero of its derivative
+    log δ(α) = (α-1)(αρ - ε + log(1-1/α)) - log α is convex in α, so the zero of its derivative
     (2α-1)ρ - ε + log(1-1/α) is found by bisection over log(α-1). Any α gives a valid bound.
     """
 
@@ -100,8 +100,7 @@ def _log_delta_of_rho(rho: float, epsilon: float) -> float:
         return (2 * gap + 1) * rho - epsilon - math.log1p(1 / gap) < 0
 
     gap = math.exp(_bisect(falling, -60.0, 60.0))
-    alpha = 1 + gap
-    return gap * (alpha * rho - epsilon) + gap * math.log(gap) - alpha * math.log(alpha)
+    return gap * ((1 + gap) * rho - epsilon - math.log1p(1 / gap)) - math.log1p(gap)
 
 
 @lru_cache(maxsize=256)

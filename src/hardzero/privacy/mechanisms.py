@@ -20,12 +20,7 @@ T = TypeVar("T")
 
 
 class Sensitive(Generic[T]):
-    """A value computed from records: no arithmetic, no repr, no pickling, opened only in this module.
-
-    Privacy
-    -------
-    Sensitive.
-    """
+    """A value computed from records: no arithmetic, no repr, no pickling, opened only in this module."""
 
     __slots__ = ("_secret",)
 
@@ -67,15 +62,11 @@ def weight_table(eta: float, candidates: int) -> WeightTable:
 
     Entry d is 2^top·exp(-d·η'/(2·levels)) rounded to an integer. If rounding moves every log-weight by
     at most τ, the mechanism has range η' + 4τ, so η' = η - 4τ (docs/proofs/selection.md). All weights
-    of ``candidates`` candidates together stay below 2⁶².
-
-    Privacy
-    -------
-    Data-independent.
+    of ``candidates`` candidates together are at most 2⁶².
     """
     top = 62 - max(candidates - 1, 1).bit_length()
     floor = max(math.ceil(math.log2(2.0**13 / eta)), 4)
-    if floor >= top:
+    if floor >= top or eta < 2.0**-40:
         raise ValueError(
             f"a selection among {candidates} candidates with eta = {eta:.3g} cannot be sampled exactly: "
             "the budget for each step is too small; use fewer iterations or a larger epsilon"
@@ -172,14 +163,12 @@ def count(value: Sensitive[int], lowest: int, highest: int, epsilon: float, sour
 
 
 def noise_ratio(sensitivity: int, epsilon: float) -> tuple[int, int]:
-    """Return sensitivity/ε as a ratio of integers, never too small, for the discrete Laplace.
-
-    Privacy
-    -------
-    Data-independent.
-    """
+    """Return sensitivity/ε as a ratio of integers, never too small, for the discrete Laplace."""
     denominator = 2**24
-    return math.ceil(denominator * sensitivity / epsilon * (1 + 2.0**-50)), denominator
+    numerator = math.ceil(denominator * sensitivity / epsilon * (1 + 2.0**-50))
+    if numerator > 2**56:
+        raise ValueError(f"epsilon = {epsilon:.3g} is too small for a count over a range of {sensitivity}")
+    return numerator, denominator
 
 
 def gaussian(values: Sensitive[IntArray], sigma: int, source: Source) -> IntArray:

@@ -1,0 +1,165 @@
+"""Noisy full-batch gradient descent on standardised features, every row's gradient clipped.
+
+Standardising is implicit: sums over the raw whole numbers are exact, and the linear map to standardised coordinates
+is applied to sums, so sparse rows stay sparse.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
+from .losses import Loss
+from .privacy import mechanisms
+from .privacy.mechanisms import Sensitive
+from .privacy.randomness import Source
+from .solvers import Problem
+from .standard import Standard
+
+_MOMENTUM = 0.9
+_TAIL = 0.3
+_CLIP = 0.5
+"""The clipping length is this times the expected length of a standardised row: residuals are about ½."""
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Weights on standardised features, (outputs, features), and intercepts."""
+
+    coef: FloatArray
+    intercept: FloatArray
+
+
+@dataclass(frozen=True)
+class Descent:
+    """What a descent will do, from released values alone.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+
+    steps: int
+    rate: float
+    clip: float
+    sigma: int
+    mask: NDArray[np.bool_]
+
+    @property
+    def shock(self) -> float:
+        """Standard deviation that the noise of one step adds to every weight."""
+        return self.rate * self.sigma / RESIDUAL_ONE
+
+
+def plan_descent(
+    loss: Loss,
+    standard: Standard,
+    mask: NDArray[np.bool_],
+    n_rows: int,
+    steps: int,
+    noise: float,
+    contributions: int,
+) -> Descent:
+    """Choose the clipping length, step size and noise for the features in ``mask``.
+
+    Privacy
+    -------
+    Post-processing. ``noise`` is in sensitivities of one step.
+    """
+    squares = np.maximum((standard.spread * mask).sum(axis=1), 0.1) + 1.0  # expected squared length, 1 for intercept
+    clip = _CLIP * math.sqrt(float(squares.mean()))
+    rate = loss.intercept_rate / (n_rows * float(squares.max()))
+    # Two roundings to whole numbers, and the rounding of the linear map, for every coordinate.
+    slack = 2 * math.ceil(math.sqrt(int(mask.sum()) + loss.outputs))
+    sigma = math.ceil(noise * (contributions * math.ceil(clip * RESIDUAL_ONE) + slack))
+    return Descent(steps, rate, clip, sigma, mask)
+
+
+def noisy_descent(problem: Problem, standard: Standard, start: Iterate, plan: Descent, source: Source) -> Iterate:
+    """Nesterov steps along noisy gradients; the average of the last of them is returned.
+
+    Privacy
+    -------
+    Releases ``plan.steps`` vectors, each with discrete Gaussian noise of ``plan.sigma``; every record contributes at
+    most ``plan.clip`` in L2 to each. Proof: docs/proofs/select-refit.md.
+    """
+    squares = _row_squares(problem, standard, plan.mask)
+    coef, intercept = start.coef * plan.mask, start.intercept
+    speed = Iterate(np.zeros_like(coef), np.zeros_like(intercept))
+    total = Iterate(np.zeros_like(coef), np.zeros_like(intercept))
+    first = math.ceil(plan.steps * (1 - _TAIL))
+    for t in range(plan.steps):
+        ahead = Iterate(coef + _MOMENTUM * speed.coef, intercept + _MOMENTUM * speed.intercept)
+        codes = _clipped_codes(problem, standard, ahead, squares, plan.clip)
+        slope = _noisy_gradient(problem, standard, codes, plan, source)
+        moved = Iterate(ahead.coef - plan.rate * slope.coef, ahead.intercept - plan.rate * slope.intercept)
+        speed = Iterate(moved.coef - coef, moved.intercept - intercept)
+        coef, intercept = moved.coef, moved.intercept
+        if t >= first:
+            total = Iterate(total.coef + coef, total.intercept + intercept)
+    share = 1 / (plan.steps - first)
+    return Iterate(total.coef * share, total.intercept * share)
+
+
+def _row_squares(problem: Problem, standard: Standard, mask: NDArray[np.bool_]) -> FloatArray:
+    """Squared length of each output's part of a row's gradient per unit residual, (rows, outputs or 1)."""
+    if mask.all():
+        return problem.data.row_squares(standard.centre, standard.scale)[:, None] + 1.0
+    parts = []
+    for row in mask:
+        features = np.flatnonzero(row)
+        part = standard.subset(features)
+        parts.append(problem.data.subset(features).row_squares(part.centre, part.scale) + 1.0)
+    return np.column_stack(parts)
+
+
+def _clipped_codes(problem: Problem, standard: Standard, at: Iterate, squares: FloatArray, clip: float) -> IntArray:
+    """Residuals as whole numbers, shrunk so that no row's gradient is longer than ``clip``; rounded towards zero."""
+    coef = at.coef / standard.scale
+    margins = problem.data.margins(coef) + (at.intercept - coef @ standard.centre)
+    residual = problem.loss.residual(margins, problem.targets)
+    length = np.sqrt(np.sum(np.square(residual) * squares, axis=1, keepdims=True))
+    residual *= np.minimum(clip * (1 - _ROUNDING) / np.maximum(length, 1e-300), 1.0) * RESIDUAL_ONE
+    return np.trunc(residual, out=residual).astype(np.int64)
+
+
+def _noisy_gradient(problem: Problem, standard: Standard, codes: IntArray, plan: Descent, source: Source) -> Iterate:
+    """Sum the clipped gradients in standardised coordinates and release them."""
+    weighted = problem.data.gradient(codes) * (1.0 / FEATURE_ONE)
+    residuals = codes.sum(axis=0)
+    slopes = (weighted - residuals[:, None] * standard.centre) / standard.scale
+    inside = slopes[plan.mask]
+    sums = Sensitive(np.rint(np.concatenate([inside, residuals])).astype(np.int64))
+    released = mechanisms.gaussian(sums, plan.sigma, source) / RESIDUAL_ONE
+    coef = np.zeros_like(slopes)
+    coef[plan.mask] = released[: inside.size]
+    return Iterate(coef, released[inside.size :])
+
+
+def iterate_error(plan: Descent, curvature: float, n_rows: int) -> float:
+    """Standard deviation of the averaged iterate around the optimum of a quadratic of this mean curvature.
+
+    The sum of squares of its responses to a unit shock at each step.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    pull = min(plan.rate * n_rows * curvature, 1.0)
+    response = np.zeros(plan.steps)
+    place = speed = response[0] = 1.0
+    for t in range(1, plan.steps):
+        ahead = place + _MOMENTUM * speed
+        moved = (1 - pull) * ahead
+        place, speed = moved, moved - place
+        response[t] = place
+    first = math.ceil(plan.steps * (1 - _TAIL))
+    so_far = np.concatenate([[0.0], np.cumsum(response)])
+    shocks = np.arange(plan.steps)
+    averaged = (so_far[plan.steps - shocks] - so_far[np.maximum(first - shocks, 0)]) / (plan.steps - first)
+    return plan.shock * float(np.sqrt(np.sum(averaged**2)))

@@ -1,0 +1,123 @@
+"""The order of the layers, read from the source: what an auditor may rely on without reading everything."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hardzero
+
+ROOT = Path(hardzero.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+EVERY_FILE = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+
+# A module imports only from layers with a smaller number (and from its own package).
+LAYERS = {
+    "privacy": 0,
+    "data": 1,
+    "datasets": 1,
+    "statement": 1,
+    "losses": 2,
+    "geometry": 2,
+    "solvers": 3,
+    "optimum": 4,
+    "plan": 4,
+    "standard": 4,
+    "descent": 5,
+    "sparsify": 5,
+    "select_refit": 6,
+    "estimators": 7,
+    "__init__": 8,
+}
+NEVER_LOADED = ["matplotlib", "seaborn", "pandas", "polars", "pyarrow", "duckdb", "sqlalchemy", "dask"]
+
+
+def layer_of(path):
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports_of(path):
+    """Absolute names of all modules that a file imports, inside functions too."""
+    package = ["hardzero", *path.relative_to(ROOT).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def own_layers(path):
+    return {name.split(".")[1] for name in imports_of(path) if name.startswith("hardzero.")}
+
+
+def test_every_module_has_its_layer():
+    assert {layer_of(path) for path in FILES} <= set(LAYERS)
+
+
+@EVERY_FILE
+def test_imports_point_downwards(path):
+    own = layer_of(path)
+    for used in own_layers(path) - {own}:
+        assert LAYERS[used] < LAYERS[own], f"{own} imports {used}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "privacy").glob("*.py")), ids=lambda path: path.name)
+def test_the_privacy_core_stands_alone(path):
+    for name in imports_of(path):
+        if name.split(".")[0] not in sys.stdlib_module_names:
+            assert re.match(r"(numpy|scipy\.special|hardzero\.privacy)\b", name), name
+
+
+def test_the_privacy_core_can_be_read_in_one_sitting():
+    assert sum(len(path.read_text().splitlines()) for path in (ROOT / "privacy").rglob("*.py")) <= 800
+
+
+@EVERY_FILE
+def test_scikit_learn_is_seen_only_by_estimators_and_data_sets(path):
+    if layer_of(path) not in ("estimators", "datasets"):
+        assert not [name for name in imports_of(path) if name.startswith("sklearn")]
+
+
+@EVERY_FILE
+def test_sensitive_values_are_opened_only_by_mechanisms(path):
+    if path != ROOT / "privacy" / "mechanisms.py":
+        assert "_secret" not in path.read_text()
+
+
+@EVERY_FILE
+def test_numpys_global_generator_is_never_used(path):
+    text = path.read_text()
+    used = set(re.findall(r"\b(?:np|numpy)\.random\.(\w+)", text))
+    assert used <= {"default_rng", "Generator", "PCG64"}
+    assert "numpy.random" not in {name.rpartition(".")[0] for name in imports_of(path)}
+    assert "random" not in imports_of(path)
+    assert not re.search(r"default_rng\(\)", text)  # a generator that nobody seeded is no source of noise either
+
+
+def run_python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_importing_hardzero_loads_no_frames_plots_or_databases():
+    """Beyond what scikit-learn loads by itself, which is pandas where it is installed."""
+    show = "print(*{name.partition('.')[0] for name in sys.modules})"
+    before = run_python(f"import sys, sklearn.linear_model; {show}")
+    after = run_python(f"import sys, hardzero; {show}")
+    assert "sklearn" in after
+    assert not (set(after) - set(before)) & set(NEVER_LOADED)
+
+
+def test_hardzero_works_where_none_of_these_is_installed():
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({NEVER_LOADED!r}))  # importing any of them now fails
+import hardzero
+model = hardzero.PrivateLassoLogisticRegression(bounds=(0, 1), n_iter=2).fit([[0, 1], [1, 0]], [0, 1])
+print(model.coef_.shape)
+"""
+    assert run_python(code) == ["(1,", "2)"]
