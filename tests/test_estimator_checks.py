@@ -16,6 +16,7 @@ ESTIMATORS = [
     hardzero.SparsifierLogisticRegression(
         **LOOSE, radius=200.0, fit_intercept=True, count_solver=hardzero.ExactSolver(tol=1e-3)
     ),
+    hardzero.SparsePrivateLogisticRegression(epsilon=1e6, delta=1e-3, bounds=(-20, 20)),
     hardzero.PrivateLassoRegression(**LOOSE, target_bounds=(-10, 10), radius=10.0, fit_intercept=True),
     hardzero.SparsePrivateRegression(**LOOSE, target_bounds=(-10, 10), radius=10.0, min_features=8, max_features=9),
 ]

@@ -154,6 +154,16 @@ def test_a_smaller_cap_makes_the_exponential_selector_surer():
     assert hits(RESIDUAL_ONE) < 0.3 * 400 < 0.5 * 400 < hits(RESIDUAL_ONE // 10)
 
 
+def test_exchanging_a_record_halves_what_a_score_counts():
+    """With two contributions a score must be twice as far ahead for the same choice from the same draws."""
+    rng = np.random.default_rng(0)
+    for seed in range(50):
+        scores = rng.integers(-(2**36), 2**36, 8)
+        once = ExponentialSelector(2.0, 1, SeededSource(seed))(Sensitive(scores), RESIDUAL_ONE)
+        twice = ExponentialSelector(2.0, 2, SeededSource(seed))(Sensitive(2 * scores), RESIDUAL_ONE)
+        assert once == twice
+
+
 class TestIntercept:
     def test_the_first_step_finds_the_base_rate(self):
         X = np.zeros((100, 1))

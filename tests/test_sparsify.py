@@ -76,7 +76,7 @@ def test_the_number_of_nonzeros_stays_within_its_limits(problem):
 
 
 def test_a_large_budget_finds_the_true_count(problem):
-    nonzeros = np.count_nonzero(ExactSolver(1e-3)(problem, 5.0, fit_intercept=False).coef)
+    nonzeros = np.count_nonzero(ExactSolver(1e-3)(problem, 5.0, fit_intercept=False).weights.coef)
     generous = Budget(1e6, 1e-5)
     found = run(problem, low=0, high=16, count_epsilon=1e5, budget=generous)
     planned = plan_lasso(generous, Neighbours.ADD_REMOVE, "tight", 60, count_epsilon=1e5)

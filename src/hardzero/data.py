@@ -64,10 +64,10 @@ class Bounds:
             raise ValueError(f"{name} must be a pair (lower, upper), got {bounds!r}") from None
         parsed = []
         for side, values in (("lower", lower), ("upper", upper)):
-            try:
-                array = np.asarray(values, dtype=np.float64)
-            except (TypeError, ValueError):
-                raise TypeError(f"{name}: the {side} bound must hold numbers, got {values!r}") from None
+            raw = np.asarray(values)
+            if raw.dtype.kind not in "biuf":
+                raise TypeError(f"{name}: the {side} bound must hold numbers, got {values!r}")
+            array = raw.astype(np.float64)
             if array.shape not in ((), (1,), (n_features,)):
                 raise ValueError(
                     f"{name}: the {side} bound has shape {array.shape}; give one number or {n_features} numbers, "

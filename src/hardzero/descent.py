@@ -74,8 +74,8 @@ def plan_descent(
     squares = np.maximum((standard.spread * mask).sum(axis=1), 0.1) + 1.0  # expected squared length, 1 for intercept
     clip = _CLIP * math.sqrt(float(squares.mean()))
     rate = loss.intercept_rate / (n_rows * float(squares.max()))
-    # Two roundings to whole numbers, and the rounding of the linear map, for every coordinate.
-    slack = 2 * math.ceil(math.sqrt(int(mask.sum()) + loss.outputs))
+    # For every coordinate: rounding to whole numbers on either side, and the linear map in double precision.
+    slack = math.ceil((2 + n_rows * 2.0**-24) * math.sqrt(int(mask.sum()) + loss.outputs))
     sigma = math.ceil(noise * (contributions * math.ceil(clip * RESIDUAL_ONE) + slack))
     return Descent(steps, rate, clip, sigma, mask)
 

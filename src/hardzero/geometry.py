@@ -74,5 +74,8 @@ def project_l1(values: FloatArray, radius: float) -> FloatArray:
         return values
     falling = np.sort(magnitude, axis=None)[::-1]
     excess = (np.cumsum(falling) - radius) / np.arange(1, len(falling) + 1)
-    level = excess[np.flatnonzero(falling > excess)[-1]]
+    inside = np.flatnonzero(falling > excess)
+    if not len(inside):  # a radius below the rounding of the values
+        return np.zeros_like(values)
+    level = excess[inside[-1]]
     return np.asarray(np.sign(values) * np.maximum(magnitude - level, 0.0))

@@ -32,7 +32,7 @@ _LENGTH, _MOMENTS, _FINAL = 0.02, 0.08, 0.45
 _ELIMINATIONS = 2
 # Steps of a descent: proportional to (signal to noise)^⅔, as Corollary 3 has it for Frank-Wolfe.
 _STEPS, _FEWEST_STEPS, _MOST_STEPS = 0.33, 8, 300
-_STANDARD_ERRORS = 2.0
+_STANDARD_ERRORS = 2.5
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ def largest(coef: FloatArray, mask: NDArray[np.bool_], count: int) -> NDArray[np
 def explained_by_more_than_noise(
     at: Iterate, mask: NDArray[np.bool_], descent: Descent, standard: Standard, n_rows: int
 ) -> NDArray[np.bool_]:
-    """Drop weights below two standard errors, of privacy noise and sampling together; the largest always stays.
+    """Drop weights below 2.5 standard errors, of privacy noise and sampling together; the largest always stays.
 
     Privacy
     -------

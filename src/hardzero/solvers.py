@@ -178,6 +178,10 @@ def residual_sum_sensitivity(loss: Loss, cap: int) -> int:
     return int(np.ceil(min(norm, cap * np.sqrt(outputs))))
 
 
+_CANCELLED = 1e-12
+"""Opposite corners that cancel leave rounding dust, which is not a weight."""
+
+
 def open_loop_step(t: int) -> float:
     """μ_t = 2/(t+2), t from 1 (Algorithm 1)."""
     return 2 / (t + 2)
@@ -210,4 +214,5 @@ def frank_wolfe(
             vertex = ball.vertex(i, index, sign, data.n_features)
             coef[vertex.output, vertex.feature] += mu * vertex.value
             data.add_column(margins[:, vertex.output], vertex.feature, mu * vertex.value)
+    coef[np.abs(coef) < _CANCELLED * ball.radius] = 0.0
     return Weights(coef, intercept)

@@ -58,8 +58,9 @@ def typical_length(data: BoundedData, eta: float, source: Source) -> float:
     nothing = np.zeros(data.n_features)
     lengths = np.sqrt(data.row_squares(nothing, np.ones(data.n_features)))
     inside = np.searchsorted(np.sort(lengths), grid, side="right")
-    scores = Sensitive(-np.abs(_OUT_OF * inside - _INSIDE * data.n_rows))
-    return float(grid[mechanisms.select(scores, _OUT_OF, eta, source)])
+    # In units so small that dividing one sensitivity into levels loses nothing.
+    scores = Sensitive(-np.abs(_OUT_OF * inside - _INSIDE * data.n_rows) * RESIDUAL_ONE)
+    return float(grid[mechanisms.select(scores, _OUT_OF * RESIDUAL_ONE, eta, source)])
 
 
 def private_standard(problem: Problem, length: float, noise: float, contributions: int, source: Source) -> Standard:

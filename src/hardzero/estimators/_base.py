@@ -140,6 +140,7 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         -------
         Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
         """
+        _refuse_text("X", X)
         X, y = validate_data(self, X, y, accept_sparse=_FORMATS, dtype=_DTYPES)
         check_classification_targets(y)
         classes, targets = self._encode(y)
@@ -167,8 +168,11 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         if self.classes is None:
             classes, places = np.unique(y, return_inverse=True)
         else:
-            classes = np.unique(np.asarray(self.classes))
-            if len(classes) != len(self.classes):
+            given = np.asarray(self.classes)
+            if given.ndim != 1:
+                raise TypeError(f"classes must be a list of labels, got {self.classes!r}")
+            classes = np.unique(given)
+            if len(classes) != len(given):
                 raise ValueError(f"classes holds a label twice: {self.classes!r}")
             places = np.searchsorted(classes, y).clip(max=len(classes) - 1)
             if not np.all(classes[places] == y):
@@ -251,6 +255,8 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         -------
         Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
         """
+        _refuse_text("X", X)
+        _refuse_text("y", y)
         X, y = validate_data(self, X, y, accept_sparse=_FORMATS, dtype=_DTYPES, y_numeric=True)
         limits = Bounds.parse(self.target_bounds, 1, "target_bounds")
         unit = float(limits.scale[0])
@@ -320,6 +326,12 @@ class NonPrivateFit:
     def _statement(self, plan: Any, assumed_public: tuple[str, ...]) -> PrivacyStatement:
         event = NotPrivate("weights fitted without noise")
         return PrivacyStatement(np.inf, 0.0, Neighbours.ADD_REMOVE, (event,), assumed_public)
+
+
+def _refuse_text(name: str, values: Any) -> None:
+    """Text that looks like numbers is a mistake upstream, not data."""
+    if getattr(getattr(values, "dtype", None), "kind", "") in ("U", "S"):
+        raise TypeError(f"{name} must hold numbers, got text; convert it first")
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -29,10 +29,13 @@ class _Sparsifier(PrivateFit):
 
     def _limits(self, size: int) -> tuple[int, int]:
         """Least and largest number of nonzero weights: by default √d and 2√d of d weights."""
-        low = max(1, math.floor(math.sqrt(size))) if self.min_features is None else self.min_features
-        high = math.floor(2 * math.sqrt(size)) if self.max_features is None else self.max_features
-        low = _checks.whole("min_features", low, 0)
-        high = _checks.whole("max_features", high, 0)
+        root = math.sqrt(size)
+        low = None if self.min_features is None else _checks.whole("min_features", self.min_features, 0)
+        high = None if self.max_features is None else _checks.whole("max_features", self.max_features, 0)
+        if low is None:
+            low = max(1, math.floor(root)) if high is None else min(math.floor(root), high)
+        if high is None:
+            high = max(low, math.floor(2 * root))
         if low > high:
             raise ValueError(f"min_features = {low} is above max_features = {high}; swap them or change one")
         return min(low, size), min(high, size)

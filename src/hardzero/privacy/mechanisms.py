@@ -179,6 +179,8 @@ def gaussian(values: Sensitive[IntArray], sigma: int, source: Source) -> IntArra
     Releases a vector; Δ²/(2σ²)-zCDP if neighbours' vectors differ by at most Δ in L2.
     Proof: docs/proofs/gaussian.md.
     """
+    if sigma > 2**56:
+        raise ValueError(f"noise of 2^{math.log2(sigma):.0f} units cannot be drawn; use a larger epsilon")
     return values._secret + discrete_gaussian(source, len(values._secret), sigma)
 
 

@@ -1,0 +1,155 @@
+"""The flagship beside the published Sparsifier and a non-private L1 model, default parameters only.
+
+Run:    .venv/bin/python experiments/flagship.py --jobs 2            (hours; interrupt and run again to go on)
+Tables: .venv/bin/python experiments/flagship_report.py              (writes docs/flagship-results.md)
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from trials import RESULTS, Split, Trial, run
+
+from hardzero import (
+    ExactSolver,
+    LassoLogisticRegression,
+    SparsePrivateLogisticRegression,
+    SparsifierLogisticRegression,
+    select_refit,
+    solvers,
+)
+from hardzero.data import RESIDUAL_ONE
+from hardzero.estimators import sparse_private
+
+BINARY = ["breast-cancer", "splice", "colon-cancer", "synthetic", "gisette", "mushrooms", "phishing", "a9a", "w8a"]
+LARGE = ["kdd99", "covtype"]
+MULTICLASS = ["dna", "satimage", "letter", "mnist"]
+ABLATION = ["a9a", "synthetic", "w8a"]
+ABLATION_METHODS = [
+    "published",
+    "+ accounting",
+    "+ tightening",
+    "+ intercept",
+    "select only",
+    "no support rule",
+    "flagship",
+]
+BOUNDS = (-1, 1)
+
+
+def fit(trial: Trial, split: Split) -> object:
+    """One model of the method that the trial names."""
+    common = {"epsilon": trial.epsilon, "delta": split.delta, "bounds": BOUNDS, "random_state": trial.seed}
+    if trial.method == "non-private":
+        solver = ExactSolver(tol=1e-4)
+        model = LassoLogisticRegression(
+            radius=10.0 if trial.data in BINARY + LARGE else 100.0, bounds=BOUNDS, solver=solver
+        )
+    elif trial.method == "non-private, same size":
+        return _best_of_size(trial, split)
+    elif trial.method == "published":
+        model = SparsifierLogisticRegression(**common, calibration="paper")
+    elif trial.method in ("+ accounting", "+ tightening", "+ intercept"):
+        model = SparsifierLogisticRegression(**common, fit_intercept=trial.method == "+ intercept")
+    else:
+        model = SparsePrivateLogisticRegression(**common, neighbours=trial.neighbours)
+    with _Variant(trial.method):
+        return model.fit(split.X_train, split.y_train)
+
+
+def _best_of_size(trial: Trial, split: Split) -> object:
+    """Without privacy: the flagship's own number of features, chosen by weight times spread, refitted."""
+    size = len(
+        SparsePrivateLogisticRegression(trial.epsilon, split.delta, bounds=BOUNDS, random_state=trial.seed)
+        .fit(split.X_train, split.y_train)
+        .support_
+    )
+    full = LogisticRegression(C=1e3, max_iter=2000).fit(split.X_train, split.y_train)
+    X = split.X_train
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray((X.multiply(X) if hasattr(X, "multiply") else X * X).mean(axis=0)).ravel()
+    effect = np.abs(full.coef_[0]) * np.sqrt(np.maximum(square - mean**2, 0))
+    chosen = np.argsort(-effect)[:size]
+    small = LogisticRegression(C=1e6, max_iter=5000).fit(X[:, chosen], split.y_train)
+    full.coef_ = np.zeros_like(full.coef_)
+    full.coef_[0, chosen] = small.coef_[0]
+    full.intercept_ = small.intercept_
+    return full
+
+
+class _Variant:
+    """Switches one part of the method off while a model is fitted; the guarantee stays the same."""
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+
+    def __enter__(self) -> None:
+        self.saved = (
+            solvers.residual_cap,
+            select_refit.explained_by_more_than_noise,
+            sparse_private.select_and_refit,
+        )
+        if self.method == "+ accounting":
+            solvers.residual_cap = lambda *_: RESIDUAL_ONE
+        if self.method == "no support rule":
+            select_refit.explained_by_more_than_noise = lambda at, mask, *_: mask
+        if self.method == "select only":
+            whole = sparse_private.select_and_refit
+            sparse_private.select_and_refit = lambda problem, plan, source: whole(
+                problem, without_refit(plan), source
+            )
+
+    def __exit__(self, *_: object) -> None:
+        solvers.residual_cap, select_refit.explained_by_more_than_noise, sparse_private.select_and_refit = self.saved
+
+
+def without_refit(plan: select_refit.SelectRefitPlan) -> select_refit.SelectRefitPlan:
+    """The refit's share goes to the eliminations instead: less noise there, nothing afterwards."""
+    rho = [stage.steps / (2 * stage.noise**2) for stage in plan.stages]
+    gain = sum(rho) / sum(rho[:-1])
+    stages = tuple(replace(stage, noise=stage.noise / gain**0.5) for stage in plan.stages[:-1])
+    return replace(plan, stages=stages)
+
+
+def trials(kind: str, seeds: int) -> list[Trial]:
+    """Everything that belongs to one result file."""
+    result = []
+    for seed in range(seeds):
+        if kind in ("binary", "large"):
+            for data in BINARY if kind == "binary" else LARGE:
+                result.append(Trial(data, "non-private", 0.0, "none", seed))
+                result.append(Trial(data, "flagship", 1.0, "replace-one", seed))
+                for epsilon in (1.0, 0.5, 2.0, 4.0):
+                    result.append(Trial(data, "flagship", epsilon, "add-remove", seed))
+                    result.append(Trial(data, "published", epsilon, "add-remove", seed))
+        if kind == "multiclass" and seed < 5:
+            for data in MULTICLASS:
+                result.append(Trial(data, "flagship", 1.0, "add-remove", seed))
+                if seed == 0 or data not in ("mnist",):
+                    result.append(Trial(data, "non-private", 0.0, "none", seed))
+        if kind == "loose" and seed < 5:
+            for data in ("a9a", "phishing", "covtype"):
+                result.append(Trial(data, "flagship", 1000.0, "add-remove", seed))
+                result.append(Trial(data, "non-private, same size", 1000.0, "none", seed))
+        if kind == "ablation":
+            result += [
+                Trial(data, method, 1.0, "add-remove", seed) for data in ABLATION for method in ABLATION_METHODS
+            ]
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="*", default=["binary", "large", "multiclass", "loose", "ablation"])
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    for kind in arguments.kinds:
+        run(trials(kind, arguments.seeds), fit, RESULTS / f"flagship-{kind}.jsonl", arguments.jobs)
+
+
+if __name__ == "__main__":
+    main()
