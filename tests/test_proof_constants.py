@@ -161,7 +161,7 @@ def test_the_count_is_a_coin_flip():
     assert round(min(shares), 4) == 0.9777
 
 
-@given(st.integers(1, 10**6), st.floats(1e-6, 100))
+@given(st.integers(1, 10**6), st.floats(1e-3, 100))
 @SMALL
 def test_count_noise_is_never_too_small(sensitivity, epsilon):
     scale = Fraction(*noise_ratio(sensitivity, epsilon))

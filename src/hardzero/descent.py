@@ -24,6 +24,8 @@ _MOMENTUM = 0.9
 _TAIL = 0.3
 _CLIP = 0.5
 """The clipping length is this times the expected length of a standardised row: residuals are about ½."""
+_INTERCEPT_WEIGHT = 0.5
+"""Residuals enter the released vector with this weight: they are not clipped, or rare classes would be cut down."""
 _ROUNDING = 1e-9
 
 
@@ -71,12 +73,13 @@ def plan_descent(
     -------
     Post-processing. ``noise`` is in sensitivities of one step.
     """
-    squares = np.maximum((standard.spread * mask).sum(axis=1), 0.1) + 1.0  # expected squared length, 1 for intercept
+    squares = np.maximum((standard.spread * mask).sum(axis=1), 0.1)  # expected squared length of a row
     clip = _CLIP * math.sqrt(float(squares.mean()))
-    rate = loss.intercept_rate / (n_rows * float(squares.max()))
+    rate = loss.intercept_rate / (n_rows * (float(squares.max()) + 1.0))  # 1 for the intercept
     # For every coordinate: rounding to whole numbers on either side, and the linear map in double precision.
     slack = math.ceil((2 + n_rows * 2.0**-24) * math.sqrt(int(mask.sum()) + loss.outputs))
-    sigma = math.ceil(noise * (contributions * math.ceil(clip * RESIDUAL_ONE) + slack))
+    length = math.hypot(clip, _INTERCEPT_WEIGHT * loss.residual_norm)
+    sigma = math.ceil(noise * (contributions * math.ceil(length * RESIDUAL_ONE) + slack))
     return Descent(steps, rate, clip, sigma, mask)
 
 
@@ -85,8 +88,8 @@ def noisy_descent(problem: Problem, standard: Standard, start: Iterate, plan: De
 
     Privacy
     -------
-    Releases ``plan.steps`` vectors, each with discrete Gaussian noise of ``plan.sigma``; every record contributes at
-    most ``plan.clip`` in L2 to each. Proof: docs/proofs/select-refit.md.
+    Releases ``plan.steps`` vectors, each with discrete Gaussian noise of ``plan.sigma``; a record contributes at most
+    ``plan.clip`` in L2 to the weights' part and its residual, halved, to the intercepts'. Proof: docs/proofs/select-refit.md.
     """
     squares = _row_squares(problem, standard, plan.mask)
     coef, intercept = start.coef * plan.mask, start.intercept
@@ -109,36 +112,44 @@ def noisy_descent(problem: Problem, standard: Standard, start: Iterate, plan: De
 def _row_squares(problem: Problem, standard: Standard, mask: NDArray[np.bool_]) -> FloatArray:
     """Squared length of each output's part of a row's gradient per unit residual, (rows, outputs or 1)."""
     if mask.all():
-        return problem.data.row_squares(standard.centre, standard.scale)[:, None] + 1.0
+        return problem.data.row_squares(standard.centre, standard.scale)[:, None]
     parts = []
     for row in mask:
         features = np.flatnonzero(row)
         part = standard.subset(features)
-        parts.append(problem.data.subset(features).row_squares(part.centre, part.scale) + 1.0)
+        parts.append(problem.data.subset(features).row_squares(part.centre, part.scale))
     return np.column_stack(parts)
 
 
-def _clipped_codes(problem: Problem, standard: Standard, at: Iterate, squares: FloatArray, clip: float) -> IntArray:
-    """Residuals as whole numbers, shrunk so that no row's gradient is longer than ``clip``; rounded towards zero."""
+def _clipped_codes(
+    problem: Problem, standard: Standard, at: Iterate, squares: FloatArray, clip: float
+) -> tuple[IntArray, IntArray]:
+    """Residuals as whole numbers, rounded towards zero: for the weights and for the intercepts.
+
+    The first are shrunk so that no row's gradient by the weights is longer than ``clip``; the second are only weighted.
+    """
     coef = at.coef / standard.scale
     margins = problem.data.margins(coef) + (at.intercept - coef @ standard.centre)
     residual = problem.loss.residual(margins, problem.targets)
+    plain = np.trunc(residual * (_INTERCEPT_WEIGHT * RESIDUAL_ONE)).astype(np.int64)
     length = np.sqrt(np.sum(np.square(residual) * squares, axis=1, keepdims=True))
     residual *= np.minimum(clip * (1 - _ROUNDING) / np.maximum(length, 1e-300), 1.0) * RESIDUAL_ONE
-    return np.trunc(residual, out=residual).astype(np.int64)
+    return np.trunc(residual, out=residual).astype(np.int64), plain
 
 
-def _noisy_gradient(problem: Problem, standard: Standard, codes: IntArray, plan: Descent, source: Source) -> Iterate:
-    """Sum the clipped gradients in standardised coordinates and release them."""
-    weighted = problem.data.gradient(codes) * (1.0 / FEATURE_ONE)
-    residuals = codes.sum(axis=0)
-    slopes = (weighted - residuals[:, None] * standard.centre) / standard.scale
+def _noisy_gradient(
+    problem: Problem, standard: Standard, codes: tuple[IntArray, IntArray], plan: Descent, source: Source
+) -> Iterate:
+    """Sum the clipped gradients in standardised coordinates, and the residuals, and release both."""
+    clipped, plain = codes
+    weighted = problem.data.gradient(clipped) * (1.0 / FEATURE_ONE)
+    slopes = (weighted - clipped.sum(axis=0)[:, None] * standard.centre) / standard.scale
     inside = slopes[plan.mask]
-    sums = Sensitive(np.rint(np.concatenate([inside, residuals])).astype(np.int64))
+    sums = Sensitive(np.rint(np.concatenate([inside, plain.sum(axis=0)])).astype(np.int64))
     released = mechanisms.gaussian(sums, plan.sigma, source) / RESIDUAL_ONE
     coef = np.zeros_like(slopes)
     coef[plan.mask] = released[: inside.size]
-    return Iterate(coef, released[inside.size :])
+    return Iterate(coef, released[inside.size :] / _INTERCEPT_WEIGHT)
 
 
 def iterate_error(plan: Descent, curvature: float, n_rows: int) -> float:

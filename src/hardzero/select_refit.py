@@ -33,6 +33,7 @@ _ELIMINATIONS = 2
 # Steps of a descent: proportional to (signal to noise)^⅔, as Corollary 3 has it for Frank-Wolfe.
 _STEPS, _FEWEST_STEPS, _MOST_STEPS = 0.33, 8, 300
 _STANDARD_ERRORS = 2.5
+_LEAST_CURVATURE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def plan_select_refit(
     outputs : int
         1 for two classes, otherwise the number of classes.
     max_features : int or None
-        Most features with a nonzero weight, for each output; 2√p by default, fewer where the budget is small.
+        Most nonzero weights, times the number of outputs; 2√p by default, fewer where the budget is small.
 
     Privacy
     -------
@@ -101,7 +102,7 @@ def plan_select_refit(
     kept = max(1, min(n_features, wished, cap))
     events: list[Event] = []
     screen = None
-    if n_features > signal:
+    if n_features > max(signal, kept):
         rate_noise = 1 / math.sqrt(2 * _SCREEN_RATE * rho)
         screened = min(n_features, max(kept, int(signal / 3)))
         screen = Screen(rate_noise, math.sqrt(8 * _SCREEN * rho / screened), screened)
@@ -250,4 +251,4 @@ def mean_curvature(spread: float, centre: float) -> float:
     """
     points, weights = np.polynomial.hermite_e.hermegauss(40)
     probability = expit(centre + spread * points)
-    return float(np.sum(weights * probability * (1 - probability)) / np.sum(weights))
+    return max(float(np.sum(weights * probability * (1 - probability)) / np.sum(weights)), _LEAST_CURVATURE)

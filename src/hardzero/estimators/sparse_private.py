@@ -27,8 +27,8 @@ class SparsePrivateLogisticRegression(PrivateFit, LinearClassifier):
     neighbours : {"add-remove", "replace-one"}, default="add-remove"
         What the guarantee is about; replace-one needs about twice the noise.
     max_features : int, optional
-        Most features with a nonzero weight (for each class, where there are more than two): by default 2√p, or fewer
-        where the budget could not tell so many apart.
+        Most features with a nonzero weight: by default 2√p, or fewer where the budget could not tell so many apart.
+        With K > 2 classes, K times as many weights may be nonzero, over all classes together.
     classes : array, optional
         All labels; state them where a rare label could give a person away.
     random_state : int, optional
