@@ -56,7 +56,7 @@ def test_clipping_each_class_by_itself_is_caught(loss, monkeypatch):
     original = descent._clipped_codes
 
     def class_by_class(problem, standard, at, squares, clip):
-        codes, plain = original(problem, standard, at, squares, 1e9)
+        codes, plain = original(problem, standard, at, squares, 1e5)
         length = np.abs(codes) / RESIDUAL_ONE * np.sqrt(squares)
         return np.trunc(codes * np.minimum(clip / np.maximum(length, 1e-300), 1.0)).astype(np.int64), plain
 
