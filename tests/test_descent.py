@@ -135,9 +135,7 @@ def test_each_row_alone_is_no_longer_than_the_clip(loss, data):
             (Fraction(int(x), FEATURE_ONE) - Fraction(c)) / Fraction(s)
             for x, c, s in zip(row, standard.centre, standard.scale, strict=True)
         ]
-        total = sum(
-            int(code[k]) ** 2 * sum(z[j] ** 2 for j in np.flatnonzero(mask[k])) for k in range(loss.outputs)
-        )
+        total = sum(int(code[k]) ** 2 * sum(z[j] ** 2 for j in np.flatnonzero(mask[k])) for k in range(loss.outputs))
         assert total <= (Fraction(plan.clip) * RESIDUAL_ONE) ** 2
 
 

@@ -89,7 +89,8 @@ def noisy_descent(problem: Problem, standard: Standard, start: Iterate, plan: De
     Privacy
     -------
     Releases ``plan.steps`` vectors, each with discrete Gaussian noise of ``plan.sigma``; a record contributes at most
-    ``plan.clip`` in L2 to the weights' part and its residual, halved, to the intercepts'. Proof: docs/proofs/select-refit.md.
+    ``plan.clip`` in L2 to the weights' part and its residual, halved, to the intercepts'.
+    Proof: docs/proofs/select-refit.md.
     """
     squares = _row_squares(problem, standard, plan.mask)
     coef, intercept = start.coef * plan.mask, start.intercept
@@ -126,7 +127,7 @@ def _clipped_codes(
 ) -> tuple[IntArray, IntArray]:
     """Residuals as whole numbers, rounded towards zero: for the weights and for the intercepts.
 
-    The first are shrunk so that no row's gradient by the weights is longer than ``clip``; the second are only weighted.
+    The first are shrunk so that no row's gradient by the weights is longer than ``clip``; the second are only halved.
     """
     coef = at.coef / standard.scale
     margins = problem.data.margins(coef) + (at.intercept - coef @ standard.centre)
