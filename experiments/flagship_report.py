@@ -173,7 +173,7 @@ def ablation_picture(groups: dict) -> None:
         axis.set_xlabel("percent")
         axis.grid(axis="x", alpha=0.3)
     axes[0].set_yticks(places, ABLATION_METHODS)
-    axes[-1].legend(loc="lower right")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     FIGURE.parent.mkdir(parents=True, exist_ok=True)
     for ending in ("png", "svg"):
         figure.savefig(FIGURE.with_suffix(f".{ending}"), dpi=120)

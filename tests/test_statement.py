@@ -38,7 +38,7 @@ def test_it_names_epsilon_delta_events_and_assumptions():
     assert "probability 2e-05" in text
     assert "  - clipped count of nonzeros (0.05-DP)" in text
     assert "  - 10 × sum of residuals with Gaussian noise of 12.5 sensitivities" in text
-    assert "  - 1000 × selection of one vertex by the exponential mechanism (bounded range 0.03125)" in text
+    assert "  - 1000 × choice of one vertex by the exponential mechanism (bounded range 0.03125)" in text
     assert text.index("Released:") < text.index("1000 ×") < text.index("Assumed public:") < text.index("500")
     assert all(f"  - {assumption}" in text for assumption in PUBLIC)
     assert "NOT PRIVATE" not in text

@@ -121,7 +121,7 @@ def plan_lasso(
     event: Event
     if calibration == "paper":
         laplace = _paper_noise(budget, count_epsilon, n_iter, per_class)
-        event = PureRelease("selection of one vertex by Laplace noisy-min", 2 * neighbours.contributions / laplace)
+        event = PureRelease("choice of one vertex by Laplace noisy-min", 2 * neighbours.contributions / laplace)
     else:
         eta = accounting.selection_eta(budget, selections, others, accountant)
         event = Selection(eta)

@@ -106,12 +106,18 @@ def plan_select_refit(
         rate_noise = 1 / math.sqrt(2 * _SCREEN_RATE * rho)
         screened = min(n_features, max(kept, int(signal / 3)))
         screen = Screen(rate_noise, math.sqrt(8 * _SCREEN * rho / screened), screened)
-        events += [GaussianRelease("class rates", rate_noise), Repeated(Selection(screen.eta), screened)]
+        events += [
+            GaussianRelease("class rates", rate_noise),
+            Repeated(Selection(screen.eta, "one feature"), screened),
+        ]
         rho *= 1 - _SCREEN - _SCREEN_RATE
         n_features = screened
     length_eta = math.sqrt(8 * _LENGTH * rho)
     moments_noise = 1 / math.sqrt(2 * _MOMENTS * rho)
-    events += [Selection(length_eta), GaussianRelease("feature moments and class rates", moments_noise)]
+    events += [
+        Selection(length_eta, "a typical row length"),
+        GaussianRelease("feature moments and class rates", moments_noise),
+    ]
     stages = _stages(rho, n_features * outputs, kept * outputs, n_rows, contributions)
     events += [Repeated(GaussianRelease("clipped gradients", stage.noise), stage.steps) for stage in stages]
     spent = accounting.spent(events, budget.delta)

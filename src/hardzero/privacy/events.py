@@ -31,6 +31,7 @@ class Selection(Event):
     """One choice by the exponential mechanism with bounded range ``eta`` (docs/proofs/selection.md)."""
 
     eta: float
+    what: str = "one vertex"
 
     @property
     def rho(self) -> float:
@@ -41,7 +42,7 @@ class Selection(Event):
         return self.eta
 
     def describe(self) -> str:
-        return f"selection of one vertex by the exponential mechanism (bounded range {self.eta:.4g})"
+        return f"choice of {self.what} by the exponential mechanism (bounded range {self.eta:.4g})"
 
 
 @dataclass(frozen=True)
