@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit docs clean
+.PHONY: demo test lint types unit experiments docs clean
 
 demo: $(VENV)/.core
 	$(BIN)/python examples/demo.py
@@ -18,16 +18,20 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -n auto --cov --cov-report=
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --cov --cov-report=
 	$(BIN)/coverage report --include='src/hardzero/privacy/*' --fail-under=100
 	$(BIN)/coverage report
+
+experiments: $(VENV)/.experiments
+	$(BIN)/python experiments/flagship.py
+	$(BIN)/python experiments/flagship_report.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hardzero needs Python 3.11 or newer")'
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.core: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
@@ -35,6 +39,10 @@ $(VENV)/.core: $(BIN)/python pyproject.toml
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+$(VENV)/.experiments: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[experiments]'
 	touch $@
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml

@@ -1,4 +1,7 @@
-"""Trials as data × method × ε × relation × seed, kept as JSON lines: an interrupted run goes on where it stopped."""
+"""Trials as data × method × ε × relation × seed, kept as JSON lines: an interrupted run goes on where it stopped.
+
+Rows do not know which code made them: delete a method's rows after changing it.
+"""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ EVERY_FILE = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.re
 # A module imports only from layers with a smaller number (and from its own package).
 LAYERS = {
     "privacy": 0,
+    "checks": 0,
     "data": 1,
     "datasets": 1,
     "statement": 1,
@@ -87,6 +88,22 @@ def test_scikit_learn_is_seen_only_by_estimators_and_data_sets(path):
 def test_sensitive_values_are_opened_only_by_mechanisms(path):
     if path != ROOT / "privacy" / "mechanisms.py":
         assert "_secret" not in path.read_text()
+
+
+def test_only_the_exact_selector_and_intercept_open_a_value_unprotected():
+    callers = set()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and "mechanisms.exact(" in ast.unparse(node):
+                callers.add(node.name)
+    assert callers == {
+        "ExactSelector",
+        "ExactIntercept",
+        "__call__",
+        "moved",
+    }  # the classes and their one method each
+    users = {path.name for path in FILES if re.search(r"\bExact(Selector|Intercept)\(\)", path.read_text())}
+    assert users == {"optimum.py"}
 
 
 @EVERY_FILE

@@ -238,3 +238,18 @@ def test_the_published_way_is_plain_frank_wolfe(binary_task):
         assert np.array_equal(found.weights.intercept, expected.intercept)
         assert found.gap is None  # no certificate
     assert PlainFrankWolfe().n_iter == 50_000
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: ExactSolver(tol=0), "tol"),
+        (lambda: ExactSolver(tol="a"), "tol"),
+        (lambda: ExactSolver(max_iter=0), "max_iter"),
+        (lambda: PlainFrankWolfe(-3), "n_iter"),
+        (lambda: PlainFrankWolfe(2.5), "n_iter"),
+    ],
+)
+def test_solvers_check_their_parameters(make, name):
+    with pytest.raises((ValueError, TypeError), match=name):
+        make()

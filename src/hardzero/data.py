@@ -28,6 +28,9 @@ RESIDUAL_ONE = 2**20
 MAX_ROWS = 2**26
 """Sums over more rows could leave 64-bit integers."""
 
+MAX_FEATURES = 8_000_000
+"""Beyond this the proofs' allowances for rounding do not hold."""
+
 _EXACT_ROWS = 2**17
 """Double precision adds products below 2³⁶ exactly over this many rows, so that BLAS may be used."""
 
@@ -71,7 +74,7 @@ class Bounds:
             if array.shape not in ((), (1,), (n_features,)):
                 raise ValueError(
                     f"{name}: the {side} bound has shape {array.shape}; give one number or {n_features} numbers, "
-                    "one for each feature"
+                    "one for each feature: (lowers, uppers), not one pair after the other"
                 )
             if not np.all(np.isfinite(array)):
                 raise ValueError(f"{name}: the {side} bound must be finite, got {values!r}")
@@ -113,8 +116,11 @@ class BoundedData:
     @classmethod
     def from_matrix(cls, X: Any, bounds: Bounds) -> BoundedData:
         """Clip, scale and round a finite dense array or a sparse matrix of shape (rows, features)."""
-        if X.shape[0] > MAX_ROWS:
-            raise ValueError(f"X has {X.shape[0]} rows; at most {MAX_ROWS} can be summed exactly")
+        if X.shape[0] > MAX_ROWS or X.shape[1] > MAX_FEATURES:
+            raise ValueError(
+                f"X has {X.shape[0]} rows and {X.shape[1]} features; at most {MAX_ROWS} rows and {MAX_FEATURES} "
+                "features can be summed exactly"
+            )
         if sparse.issparse(X):
             return cls(_sparse_codes(X, bounds))
         return cls(_dense_codes(X, bounds))
@@ -186,7 +192,14 @@ class BoundedData:
         return self._codes.indices[part], self._codes.data[part]
 
 
+def _refuse_what_is_not_finite(values: NDArray[Any]) -> None:
+    """Not left to scikit-learn, whose check can be switched off: one NaN would undo the guarantee."""
+    if not np.all(np.isfinite(values)):
+        raise ValueError("X contains NaN or infinity; replace them or leave those rows out")
+
+
 def _dense_codes(X: NDArray[Any], bounds: Bounds) -> FloatArray:
+    _refuse_what_is_not_finite(X)
     codes = np.empty(X.shape, dtype=np.float64, order="F")
     factor = FEATURE_ONE / bounds.scale
     for start in range(0, X.shape[1], _COLUMNS_AT_ONCE):
@@ -207,6 +220,7 @@ def _sparse_codes(X: Any, bounds: Bounds) -> sparse.csc_array:
         )
     X = sparse.csc_array(X, copy=True)
     X.sum_duplicates()
+    _refuse_what_is_not_finite(X.data)
     feature = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
     values = np.clip(X.data.astype(np.float64), bounds.lower[feature], bounds.upper[feature])
     values *= (FEATURE_ONE / bounds.scale)[feature]

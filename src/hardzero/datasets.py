@@ -279,7 +279,7 @@ def _choose(parameter: str, key: str, options: Mapping[str, Any]) -> Any:
 
 def _folders() -> tuple[Path | None, Path]:
     named = os.environ.get("HARDZERO_DATA")
-    cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache_home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(named).expanduser() if named else None, Path(cache_home) / "hardzero"
 
 

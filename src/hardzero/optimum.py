@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from . import checks
 from .data import FloatArray
 from .geometry import L1Ball, project_l1
 from .losses import Logistic
@@ -58,6 +59,10 @@ class ExactSolver:
     tol: float = 1e-6
     max_iter: int = 200
 
+    def __post_init__(self) -> None:
+        checks.positive("tol", self.tol)
+        checks.whole("max_iter", self.max_iter, 1)
+
     def __call__(self, problem: Problem, radius: float, *, fit_intercept: bool) -> Optimum:
         """Solve one problem."""
         return l1_optimum(problem, radius, fit_intercept, self.tol, self.max_iter)
@@ -73,6 +78,9 @@ class PlainFrankWolfe:
     """
 
     n_iter: int = 50_000
+
+    def __post_init__(self) -> None:
+        checks.whole("n_iter", self.n_iter, 1)
 
     def __call__(self, problem: Problem, radius: float, *, fit_intercept: bool) -> Optimum:
         """Run all steps on one problem."""

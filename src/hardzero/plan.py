@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from . import checks
 from .data import FEATURE_ONE, RESIDUAL_ONE
-from .losses import Loss
+from .losses import Logistic, Loss
 from .privacy import accounting
 from .privacy.budget import Budget, BudgetExceededError, Neighbours
 from .privacy.events import Event, GaussianRelease, PureRelease, Repeated, Selection
@@ -165,7 +166,7 @@ def default_delta(n_rows: int) -> float:
     return math.pow(max(n_rows, 2), -1.5)
 
 
-def paper_iterations(n_rows: int, epsilon: float, radius: float, loss: Loss) -> int:
+def paper_iterations(n_rows: int, epsilon: float, radius: float, loss: Loss | None = None) -> int:
     """Return T = (Γ·n·ε/(L·λ))^⅔ of Corollary 3, with the paper's Γ = smoothness·λ².
 
     The paper's Γ is a quarter of a valid bound (docs/proofs/losses.md); this is its rule as printed.
@@ -174,12 +175,15 @@ def paper_iterations(n_rows: int, epsilon: float, radius: float, loss: Loss) -> 
     ----------
     n_rows, epsilon, radius : number
         The public number of rows, ε and λ.
-    loss : Loss
-        Gives the smoothness and the Lipschitz constant.
+    loss : Loss, optional
+        Gives the smoothness and the Lipschitz constant; the logistic loss by default.
 
     Privacy
     -------
     Data-independent.
     """
-    curvature = loss.smoothness * radius**2
+    loss = Logistic() if loss is None else loss
+    checks.whole("n_rows", n_rows, 1)
+    checks.positive("epsilon", epsilon)
+    curvature = loss.smoothness * checks.positive("radius", radius) ** 2
     return max(1, round(math.pow(curvature * n_rows * epsilon / (loss.residual_unit * radius), 2 / 3)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .. import checks
 from ..data import BoundedData, Bounds, FloatArray
 from ..losses import Logistic, Loss, Softmax, Squared
 from ..plan import default_delta
@@ -19,10 +21,10 @@ from ..privacy.events import NotPrivate
 from ..privacy.randomness import source_for
 from ..solvers import Problem, Weights
 from ..statement import PrivacyStatement
-from . import _checks
 
 _FORMATS = ("csr", "csc")
 _DTYPES = (np.float64, np.float32)
+_LARGEST_MARGIN = 1e30
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,22 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         weights = self._run(Problem(BoundedData.from_matrix(X, bounds), targets, loss), plan)
         return weights.coef / bounds.scale, weights.intercept, plan
 
+    def _read(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
+        """Let scikit-learn check records, but show no record in a message."""
+        _refuse_text("X", X)
+        try:
+            return validate_data(self, X, y, accept_sparse=_FORMATS, dtype=_DTYPES, **options)  # type: ignore[no-any-return]
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+        raise TypeError("X and y must hold numbers, got text; encode categories and convert numbers first")
+
     def _margins(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=_FORMATS, dtype=_DTYPES, reset=False)
-        return np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins = np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
+        return np.asarray(np.clip(np.nan_to_num(margins), -_LARGEST_MARGIN, _LARGEST_MARGIN))
 
     def summary(self, feature_names: Any = None) -> str:
         """Return the nonzero weights, largest effect first, and the privacy statement, as text.
@@ -79,8 +93,8 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         Returns
         -------
         str
-            For each kept feature its weight in the feature's own unit and, for classifiers, its odds ratio: the
-            factor by which the odds change when the feature grows by one unit.
+            For each kept feature its weight in the feature's own unit and, for classifiers, two odds ratios: the
+            factor by which the odds change when the feature grows by one unit, and from its lower to its upper bound.
 
         Privacy
         -------
@@ -89,13 +103,20 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         check_is_fitted(self)
         coef = np.atleast_2d(self.coef_)
         names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
-        scale = Bounds.parse(self.bounds, coef.shape[1]).scale
+        if names is not None and len(names) != coef.shape[1]:
+            raise ValueError(f"feature_names has {len(names)} names for {coef.shape[1]} features")
+        bounds = Bounds.parse(self.bounds, coef.shape[1])
+        scale, width = bounds.scale, bounds.upper - bounds.lower
         blocks = []
         for label, row in zip(self._row_labels(), coef, strict=True):
             kept = np.flatnonzero(row)
             kept = kept[np.argsort(-np.abs(row[kept] * scale[kept]), kind="stable")]
             rows = [
-                (str(names[j]) if names is not None else f"x{j}", f"{row[j]:+.4g}", *self._extra_cells(row[j]))
+                (
+                    str(names[j]) if names is not None else f"x{j}",
+                    f"{row[j]:+.4g}",
+                    *self._extra_cells(row[j], width[j]),
+                )
                 for j in kept
             ]
             head = ("feature", "weight", *self._extra_heads())
@@ -112,7 +133,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
     def _extra_heads(self) -> tuple[str, ...]:
         return ()
 
-    def _extra_cells(self, weight: float) -> tuple[str, ...]:
+    def _extra_cells(self, weight: float, width: float) -> tuple[str, ...]:
         return ()
 
 
@@ -140,9 +161,10 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         -------
         Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
         """
-        _refuse_text("X", X)
-        X, y = validate_data(self, X, y, accept_sparse=_FORMATS, dtype=_DTYPES)
-        check_classification_targets(y)
+        X, y = self._read(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a warning about the labels would be a message from the data
+            check_classification_targets(y)
         classes, targets = self._encode(y)
         loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
         if len(classes) == 2:
@@ -224,10 +246,10 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         return [f"class {label}" for label in self.classes_]
 
     def _extra_heads(self) -> tuple[str, ...]:
-        return ("odds ratio",)
+        return ("odds ratio", "over the bounds")
 
-    def _extra_cells(self, weight: float) -> tuple[str, ...]:
-        return (f"{np.exp(np.clip(weight, -700, 700)):.4g}",)
+    def _extra_cells(self, weight: float, width: float) -> tuple[str, ...]:
+        return tuple(f"{np.exp(np.clip(change, -700, 700)):.4g}" for change in (weight, weight * width))
 
 
 class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-learn is untyped
@@ -255,13 +277,14 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         -------
         Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
         """
-        _refuse_text("X", X)
         _refuse_text("y", y)
-        X, y = validate_data(self, X, y, accept_sparse=_FORMATS, dtype=_DTYPES, y_numeric=True)
+        X, y = self._read(X, y, y_numeric=True)
+        if not np.all(np.isfinite(y)):
+            raise ValueError("Input y contains NaN or infinity; replace them or leave those rows out")
         limits = Bounds.parse(self.target_bounds, 1, "target_bounds")
         unit = float(limits.scale[0])
         targets = np.clip(y.astype(np.float64), limits.lower[0], limits.upper[0])[:, None] / unit
-        coef, intercept, plan = self._solve(X, targets, Squared(_checks.positive("radius", self.radius)))
+        coef, intercept, plan = self._solve(X, targets, Squared(checks.positive("radius", self.radius)))
         self.coef_ = coef[0] * unit
         self.intercept_ = float(intercept[0]) * unit
         self.support_ = np.flatnonzero(self.coef_)
@@ -329,9 +352,21 @@ class NonPrivateFit:
 
 
 def _refuse_text(name: str, values: Any) -> None:
-    """Text that looks like numbers is a mistake upstream, not data."""
-    if getattr(getattr(values, "dtype", None), "kind", "") in ("U", "S"):
-        raise TypeError(f"{name} must hold numbers, got text; convert it first")
+    """Text that looks like numbers is a mistake upstream, not data. Columns are named, values never."""
+    if isinstance(values, (list, tuple)):
+        values = np.asarray(values)
+    for column, dtype in _dtypes(name, values):
+        if dtype.lower().startswith(("<u", "|s", "str", "utf8", "object", "categor", "enum")):
+            raise TypeError(f"{column} must hold numbers, got text; encode categories and convert numbers first")
+
+
+def _dtypes(name: str, values: Any) -> list[tuple[str, str]]:
+    """Name and kind of each column of a frame, or of the whole array; object arrays are left to scikit-learn."""
+    columns, dtypes = getattr(values, "columns", None), getattr(values, "dtypes", None)
+    if columns is not None and dtypes is not None:
+        return [(f"column {c!r} of {name}", str(d)) for c, d in zip(columns, dtypes, strict=True)]
+    dtype = getattr(values, "dtype", None)
+    return [] if dtype is None or str(dtype) == "object" else [(name, getattr(dtype, "str", str(dtype)))]
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -7,12 +7,12 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from .. import checks
 from ..geometry import Ball, L1Ball, L1BallPerOutput
 from ..optimum import ExactSolver, NonPrivateSolver
 from ..plan import Plan, plan_lasso
 from ..solvers import Problem, Weights
 from ..sparsify import private_lasso
-from . import _checks
 from ._base import LinearClassifier, LinearRegressor, NonPrivateFit, PrivateFit, Shape
 
 CALIBRATIONS = ("tight", "recursion", "paper")
@@ -66,10 +66,10 @@ class LassoLogisticRegression(NonPrivateFit, LinearClassifier):
         self.solver = solver
 
     def _plan(self, shape: Shape) -> float:
-        _checks.flag("fit_intercept", self.fit_intercept)
+        checks.flag("fit_intercept", self.fit_intercept)
         if not callable(self.solver):
             raise TypeError(f"solver must be ExactSolver(…) or PlainFrankWolfe(…), got {self.solver!r}")
-        return _checks.positive("radius", self.radius)
+        return checks.positive("radius", self.radius)
 
     def _run(self, problem: Problem, plan: float) -> Weights:
         optimum = self.solver(problem, plan, fit_intercept=self.fit_intercept)
@@ -164,8 +164,8 @@ class PrivateLassoLogisticRegression(PrivateFit, LinearClassifier):
         self.random_state = random_state
 
     def _ball(self, outputs: int) -> Ball:
-        radius = _checks.positive("radius", self.radius)
-        multinomial = _checks.choice("multinomial", self.multinomial, MULTINOMIAL)
+        radius = checks.positive("radius", self.radius)
+        multinomial = checks.choice("multinomial", self.multinomial, MULTINOMIAL)
         return L1BallPerOutput(radius) if multinomial == "per-class" and outputs > 1 else L1Ball(radius)
 
     def _plan(self, shape: Shape) -> Plan:
@@ -173,10 +173,10 @@ class PrivateLassoLogisticRegression(PrivateFit, LinearClassifier):
         return plan_lasso(
             self._budget(shape.n_rows),
             self._relation(),
-            _checks.choice("calibration", self.calibration, CALIBRATIONS),  # type: ignore[arg-type]
-            _checks.whole("n_iter", self.n_iter, 1),
+            checks.choice("calibration", self.calibration, CALIBRATIONS),  # type: ignore[arg-type]
+            checks.whole("n_iter", self.n_iter, 1),
             per_class=shape.loss.outputs if isinstance(ball, L1BallPerOutput) else None,
-            fit_intercept=_checks.flag("fit_intercept", self.fit_intercept),
+            fit_intercept=checks.flag("fit_intercept", self.fit_intercept),
         )
 
     def _run(self, problem: Problem, plan: Plan) -> Weights:
@@ -241,9 +241,9 @@ class PrivateLassoRegression(PrivateFit, LinearRegressor):
         return plan_lasso(
             self._budget(shape.n_rows),
             self._relation(),
-            _checks.choice("calibration", self.calibration, CALIBRATIONS),  # type: ignore[arg-type]
-            _checks.whole("n_iter", self.n_iter, 1),
-            fit_intercept=_checks.flag("fit_intercept", self.fit_intercept),
+            checks.choice("calibration", self.calibration, CALIBRATIONS),  # type: ignore[arg-type]
+            checks.whole("n_iter", self.n_iter, 1),
+            fit_intercept=checks.flag("fit_intercept", self.fit_intercept),
         )
 
     def _run(self, problem: Problem, plan: Plan) -> Weights:

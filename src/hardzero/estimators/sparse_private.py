@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import checks
 from ..select_refit import SelectRefitPlan, plan_select_refit, select_and_refit
 from ..solvers import Problem, Weights
-from . import _checks
 from ._base import LinearClassifier, PrivateFit, Shape
 
 
@@ -27,8 +27,8 @@ class SparsePrivateLogisticRegression(PrivateFit, LinearClassifier):
     neighbours : {"add-remove", "replace-one"}, default="add-remove"
         What the guarantee is about; replace-one needs about twice the noise.
     max_features : int, optional
-        Most features with a nonzero weight: by default 2√p, or fewer where the budget could not tell so many apart.
-        With K > 2 classes, K times as many weights may be nonzero, over all classes together.
+        Most nonzero weights with two classes, and K times as many over all K classes together with more: by default
+        2√p, or fewer where the budget could not tell so many apart.
     classes : array, optional
         All labels; state them where a rare label could give a person away.
     random_state : int, optional
@@ -85,7 +85,7 @@ class SparsePrivateLogisticRegression(PrivateFit, LinearClassifier):
             shape.n_rows,
             shape.n_features,
             shape.loss.outputs,
-            None if limit is None else _checks.whole("max_features", limit, 1),
+            None if limit is None else checks.whole("max_features", limit, 1),
         )
 
     def _run(self, problem: Problem, plan: SelectRefitPlan) -> Weights:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .. import checks
 from ..optimum import ExactSolver, NonPrivateSolver
 from ..plan import Plan, plan_lasso
 from ..solvers import Problem, Weights
 from ..sparsify import sparsifier
-from . import _checks
 from ._base import LinearClassifier, LinearRegressor, PrivateFit, Shape
 from .lasso import CALIBRATIONS
 
@@ -30,8 +30,8 @@ class _Sparsifier(PrivateFit):
     def _limits(self, size: int) -> tuple[int, int]:
         """Least and largest number of nonzero weights: by default √d and 2√d of d weights."""
         root = math.sqrt(size)
-        low = None if self.min_features is None else _checks.whole("min_features", self.min_features, 0)
-        high = None if self.max_features is None else _checks.whole("max_features", self.max_features, 0)
+        low = None if self.min_features is None else checks.whole("min_features", self.min_features, 0)
+        high = None if self.max_features is None else checks.whole("max_features", self.max_features, 0)
         if low is None:
             low = max(1, math.floor(root)) if high is None else min(math.floor(root), high)
         if high is None:
@@ -42,8 +42,8 @@ class _Sparsifier(PrivateFit):
 
     def _plan(self, shape: Shape) -> Plan:
         low, high = self._limits(shape.loss.outputs * shape.n_features)
-        _checks.positive("radius", self.radius)
-        _checks.positive("keep_ratio", self.keep_ratio)
+        checks.positive("radius", self.radius)
+        checks.positive("keep_ratio", self.keep_ratio)
         if not callable(self.count_solver):
             raise TypeError(f"count_solver must be ExactSolver(…) or PlainFrankWolfe(…), got {self.count_solver!r}")
         budget = self._budget(shape.n_rows)
@@ -51,10 +51,10 @@ class _Sparsifier(PrivateFit):
         return plan_lasso(
             budget,
             self._relation(),
-            _checks.choice("calibration", self.calibration, CALIBRATIONS),  # type: ignore[arg-type]
-            _checks.whole("n_iter", self.n_iter, 1),
-            fit_intercept=_checks.flag("fit_intercept", self.fit_intercept),
-            count_epsilon=_checks.positive("epsilon_count", count) if low < high else None,
+            checks.choice("calibration", self.calibration, CALIBRATIONS),  # type: ignore[arg-type]
+            checks.whole("n_iter", self.n_iter, 1),
+            fit_intercept=checks.flag("fit_intercept", self.fit_intercept),
+            count_epsilon=checks.positive("epsilon_count", count) if low < high else None,
         )
 
     def _run(self, problem: Problem, plan: Plan) -> Weights:

@@ -185,11 +185,11 @@ def gaussian(values: Sensitive[IntArray], sigma: int, source: Source) -> IntArra
 
 
 def exact(value: Sensitive[T]) -> T:
-    """Open a value without any protection, for the non-private estimators.
+    """Open a value without any protection, for the non-private solvers.
 
     Privacy
     -------
-    Not private: whoever calls this must record a ``NotPrivate`` event.
+    Not private. tests/test_architecture.py lists who may call this.
     """
     return value._secret
 
