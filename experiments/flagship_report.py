@@ -51,12 +51,13 @@ def _key(trial: Trial) -> Key:
 
 def cell(group: dict[int, dict[str, float]], *metrics: str) -> str:
     """``mean ± error`` of each metric."""
-    if len(group) < 2:
+    if not group:
         return "–"
     parts = []
     for metric in metrics:
         mean, error = mean_and_error(result[metric] for result in group.values())
-        parts.append(f"{mean:.1f}" if metric == "nonzeros" else f"{mean:.2f} ± {error:.2f}")
+        plain = f"{mean:.1f}" if metric == "nonzeros" else f"{mean:.2f}"
+        parts.append(plain if metric == "nonzeros" or len(group) == 1 else f"{plain} ± {error:.2f}")
     return " / ".join(parts)
 
 
