@@ -53,7 +53,7 @@ class WeightTable:
 
 _LEVELS_PER_NAT = 256
 _DEEPEST = 2**20
-_BLOCK = 16384
+_BLOCK = 25_000
 
 
 @lru_cache(maxsize=256)
@@ -112,23 +112,27 @@ def select_signed(scores: Sensitive[IntArray], sensitivity: int, eta: float, sou
     """
     values = scores._secret
     table = weight_table(eta, 2 * len(values))
-    size = _level_size(sensitivity, table)
-    best = max(int(values.max()), -int(values.min())) // size
+    size = np.uint64(_level_size(sensitivity, table))
+    scratch = np.empty((2, min(_BLOCK, len(values))), dtype=np.int64)  # reused: fresh memory costs more than the sums
+    best = max(int(values.max()), -int(values.min())) // int(size)
     # A feature whose better sign lies d levels down has its other sign 2·best - d levels down.
-    reach = np.arange(min(best, table.deepest) + 1)
-    better = table.weights[reach]
-    worse = table.weights.take(2 * best - reach, mode="clip")
+    better = table.weights[: min(best, table.deepest) + 1]
+    worse = table.weights.take(2 * best - np.arange(len(better)), mode="clip")
     either = better + worse
 
-    def depth(block: slice) -> IntArray:
-        level = np.abs(values[block]).view(np.uint64)  # unsigned: dividing by a constant is much faster
-        level //= np.uint64(size)
-        return best - level.view(np.int64)
+    def weights(block: slice) -> IntArray:
+        part = values[block]
+        depth = np.abs(part, out=scratch[0, : len(part)])
+        level = depth.view(np.uint64)  # dividing by a constant is much faster without signs
+        np.floor_divide(level, size, out=level)
+        np.subtract(best, depth, out=depth)
+        return either.take(depth, mode="clip", out=scratch[1, : len(depth)])
 
-    index, into = _draw(lambda block: either.take(depth(block), mode="clip"), len(values), source)
+    index, into = _draw(weights, len(values), source)
     # Where the draw falls within the feature decides the sign; + comes first.
     plus = better if values[index] >= 0 else worse
-    return index, 1 if into < int(plus.take(depth(slice(index, index + 1)), mode="clip")[0]) else -1
+    depth = best - abs(int(values[index])) // int(size)
+    return index, 1 if into < int(plus[min(depth, table.deepest)]) else -1
 
 
 def noisy_min_signed(scores: Sensitive[IntArray], scale: int, source: Source) -> tuple[int, int]:
