@@ -222,3 +222,10 @@ def test_sensitive_values_do_not_show_copy_or_compute():
     with pytest.raises(TypeError):
         float(Sensitive(1.0))
     assert np.array_equal(mechanisms.exact(secret), [41, 42])
+
+
+def test_noise_that_cannot_be_drawn_is_refused():
+    with pytest.raises(ValueError, match="epsilon = 1e-12 is too small for a count over a range of 10"):
+        count(Sensitive(3), 0, 10, 1e-12, SeededSource(0))
+    with pytest.raises(ValueError, match="use a larger epsilon"):
+        gaussian(Sensitive(np.zeros(2, dtype=np.int64)), 2**60, SeededSource(0))
