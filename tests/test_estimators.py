@@ -637,7 +637,8 @@ def test_private_fits_are_silent_about_labels(kind):
     y = np.arange(40) % 30  # scikit-learn would warn about so many classes
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        make(kind, epsilon=1.0).fit(rng.uniform(-1, 1, size=(40, 3)), y)
+        model = make(kind, epsilon=1.0).fit(rng.uniform(-1, 1, size=(40, 3)), y)
+    assert len(model.classes_) == 30
 
 
 def test_probabilities_are_finite_for_any_finite_row(task):
