@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import hardzero
 
 LOOSE = {"epsilon": 1e6, "delta": 1e-3, "bounds": (-20, 20), "n_iter": 300}
+BASELINE = {"epsilon": 1e6, "delta": 1e-3, "bounds": (-20, 20), "fit_intercept": True}
 
 ESTIMATORS = [
     hardzero.LassoLogisticRegression(radius=50.0, bounds=(-20, 20), solver=hardzero.ExactSolver(tol=1e-4)),
@@ -17,6 +18,11 @@ ESTIMATORS = [
         **LOOSE, radius=200.0, fit_intercept=True, count_solver=hardzero.ExactSolver(tol=1e-3)
     ),
     hardzero.SparsePrivateLogisticRegression(epsilon=1e6, delta=1e-3, bounds=(-20, 20)),
+    hardzero.TwoStageLogisticRegression(**BASELINE, n_blocks=3, max_features=10),
+    hardzero.PrivateADMMLogisticRegression(**BASELINE, penalty=1e-5, n_iter=20),
+    hardzero.PrivateIGHTLogisticRegression(**BASELINE, max_features=10),
+    hardzero.PrivateGreedyLogisticRegression(**BASELINE, n_iter=300),
+    hardzero.DensePrivateLogisticRegression(**BASELINE, n_iter=300),
     hardzero.PrivateLassoRegression(**LOOSE, target_bounds=(-10, 10), radius=10.0, fit_intercept=True),
     hardzero.SparsePrivateRegression(**LOOSE, target_bounds=(-10, 10), radius=10.0, min_features=8, max_features=9),
 ]

@@ -374,7 +374,7 @@ def test_equal_limits_mean_a_public_count_and_no_count_event(task, kind):
     counted = make(kind, min_features=2, max_features=3, epsilon_count=0.125).fit(X, y)
     assert len(fixed.support_) == 3
     assert not any(isinstance(event, PureRelease) for event in fixed.privacy_.events)
-    assert [e.cost for e in counted.privacy_.events if isinstance(e, PureRelease)] == [0.125]
+    assert [e.bound for e in counted.privacy_.events if isinstance(e, PureRelease)] == [0.125]
 
 
 @pytest.mark.parametrize("kind", SPARSIFIERS)

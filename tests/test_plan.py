@@ -8,7 +8,7 @@ import pytest
 from hardzero import plan as plans
 from hardzero.data import FEATURE_ONE, RESIDUAL_ONE
 from hardzero.losses import Logistic, Softmax, Squared
-from hardzero.plan import default_delta, intercept_steps, paper_iterations, plan_lasso
+from hardzero.plan import default_delta, intercept_steps, paper_iterations, paper_noise, plan_lasso
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget, BudgetExceededError, Neighbours
 from hardzero.privacy.events import GaussianRelease, PureRelease, Repeated, Selection
@@ -39,7 +39,7 @@ def test_a_plan_with_everything_uses_what_was_asked(epsilon):
     assert 0.999 * epsilon <= plan.spent.epsilon <= epsilon
     assert [type(event) for event in plan.events] == [PureRelease, Repeated, Repeated]
     count, intercept, selections = plan.events
-    assert count.epsilon == epsilon / 20
+    assert count.bound == epsilon / 20
     assert isinstance(intercept.event, GaussianRelease)
     assert intercept.times == 10
     assert isinstance(selections.event, Selection)
@@ -63,8 +63,8 @@ def test_the_relation_changes_the_noise_and_not_the_spending():
 def test_the_intercept_takes_a_tenth():
     plan = plan_lasso(ONE, ADD, "tight", 100, fit_intercept=True)
     intercept, selections = plan.events
-    assert intercept.rho == pytest.approx(0.1 * accounting.rho_of_budget(ONE))
-    assert selections.rho == pytest.approx(0.9 * accounting.rho_of_budget(ONE))
+    assert intercept.cost.rho == pytest.approx(0.1 * accounting.rho_of_budget(ONE))
+    assert selections.cost.rho == pytest.approx(0.9 * accounting.rho_of_budget(ONE))
 
 
 def test_without_an_intercept_there_is_no_rule():
@@ -92,7 +92,7 @@ class TestPaper:
 
     def test_the_count_is_taken_from_epsilon(self):
         plan = plan_lasso(ONE, ADD, "paper", 100, count_epsilon=0.2)
-        assert plan.laplace == pytest.approx(accounting.paper_noise(Budget(0.8, 1e-5), 100))
+        assert plan.laplace == pytest.approx(paper_noise(Budget(0.8, 1e-5), 100))
 
     def test_per_class_uses_algorithm_3s_constants(self):
         plan = plan_lasso(ONE, ADD, "paper", 100, per_class=4)

@@ -89,7 +89,7 @@ def test_every_release_of_a_plan_is_charged(relation):
         assert (plan.screen is None) == (p == 20)
         if plan.screen is not None:
             rho += 1 / (2 * plan.screen.rate_noise**2) + plan.screen.kept * plan.screen.eta**2 / 8
-        assert sum(event.rho for event in plan.events) == pytest.approx(rho, rel=1e-12)
+        assert sum(event.cost.rho for event in plan.events) == pytest.approx(rho, rel=1e-12)
         assert rho <= accounting.rho_of_budget(plan.budget)
 
 
@@ -110,9 +110,9 @@ def test_pure_costs_bound_every_renyi_divergence(eta):
         return logs / (orders - 1)
 
     high, low = expit(min(eta, 30)), expit(-min(eta, 30))
-    assert np.all(divergence(high, low) <= orders * PureRelease("", min(eta, 30)).rho * (1 + 1e-6) + 1e-9)
+    assert np.all(divergence(high, low) <= orders * PureRelease("", min(eta, 30)).cost.rho * (1 + 1e-6) + 1e-9)
     high, low = expit(min(eta, 30) / 2), expit(-min(eta, 30) / 2)
-    assert np.all(divergence(high, low) <= orders * Selection(min(eta, 30)).rho * (1 + 1e-6) + 1e-9)
+    assert np.all(divergence(high, low) <= orders * Selection(min(eta, 30)).cost.rho * (1 + 1e-6) + 1e-9)
 
 
 # --- Screening on neighbours --------------------------------------------------------------------------------------

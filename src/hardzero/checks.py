@@ -10,12 +10,32 @@ from typing import Any
 
 def positive(name: str, value: Any) -> float:
     """Return a finite number above zero."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
-    number = float(value)
+    number = _number(name, value)
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
     return number
+
+
+def not_negative(name: str, value: Any) -> float:
+    """Return a finite number, zero allowed."""
+    number = _number(name, value)
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
+    return number
+
+
+def share(name: str, value: Any) -> float:
+    """Return a number strictly between 0 and 1."""
+    number = _number(name, value)
+    if not 0 < number < 1:
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
+    return number
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
+    return float(value)
 
 
 def whole(name: str, value: Any, at_least: int) -> int:

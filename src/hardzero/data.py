@@ -180,6 +180,21 @@ class BoundedData:
         """Return the same rows with some of the features."""
         return BoundedData(self._codes[:, features])
 
+    def with_constant(self) -> BoundedData:
+        """Return the same rows with one more feature that is 1 everywhere."""
+        ones = np.full((self.n_rows, 1), FEATURE_ONE)
+        if self._is_sparse:
+            return BoundedData(sparse.hstack([self._codes, sparse.csc_array(ones)], format="csc"))
+        return BoundedData(np.asfortranarray(np.hstack([self._codes, ones])))
+
+    def blocks(self, owners: IntArray, count: int) -> list[BoundedData]:
+        """Split rows into ``count`` blocks; row i goes to block ``owners[i]``, the order within a block stays."""
+        order = np.argsort(owners, kind="stable")
+        ends = np.cumsum(np.bincount(owners, minlength=count))
+        rows = (self._codes.tocsr() if self._is_sparse else self._codes)[order]
+        parts = (rows[end - size : end] for end, size in zip(ends, np.diff(ends, prepend=0), strict=True))
+        return [BoundedData(part.tocsc() if self._is_sparse else part) for part in parts]
+
     def columns(self, features: NDArray[np.intp] | slice = slice(None)) -> Any:
         """Some columns as floating-point numbers in [-1, 1], dense or CSC as stored."""
         return self._codes[:, features] * (1.0 / FEATURE_ONE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -127,19 +128,45 @@ def plan_lasso(
         eta = accounting.selection_eta(budget, selections, others, accountant)
         event = Selection(eta)
     events = (*others, Repeated(event, selections))
-    spent = accounting.spent(events, budget.delta, accountant)
-    if calibration != "paper" and not spent <= budget:
-        raise BudgetExceededError(f"the plan costs epsilon = {spent.epsilon:g}, more than {budget.epsilon:g}")
+    if calibration == "paper":  # the published noise is not calibrated to what it guarantees
+        spent = accounting.spent(events, budget.delta, accountant)
+    else:
+        spent = charged(budget, events, accountant)
     return Plan(budget, neighbours, calibration, n_iter, eta, laplace, intercept_noise, count_epsilon, events, spent)
+
+
+def charged(budget: Budget, events: Sequence[Event], accountant: accounting.Accountant = "zcdp") -> Budget:
+    """Return what the events cost, or refuse a plan that costs more than was asked for.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    spent = accounting.spent(events, budget.delta, accountant)
+    if not spent <= budget:
+        raise BudgetExceededError(f"the plan costs epsilon = {spent.epsilon:g}, more than {budget.epsilon:g}")
+    return spent
+
+
+def paper_noise(budget: Budget, times: int) -> float:
+    """Return the Laplace scale that Algorithm 1 adds, in units of one record's largest contribution.
+
+    What this noise really guarantees is reported by ``accounting.spent(…, accountant="pure")``.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return math.sqrt(8 * times * -math.log(budget.delta)) / budget.epsilon
 
 
 def _paper_noise(budget: Budget, count_epsilon: float | None, n_iter: int, per_class: int | None) -> float:
     """Laplace scale of Algorithm 1, or of Algorithm 3 with its Lipschitz constant 2 and ε/K, δ/K a class."""
     epsilon = budget.epsilon - (count_epsilon or 0.0)
     if per_class is None:
-        noise = accounting.paper_noise(Budget(epsilon, budget.delta), n_iter)
+        noise = paper_noise(Budget(epsilon, budget.delta), n_iter)
     else:
-        noise = 2 * accounting.paper_noise(Budget(epsilon / per_class, budget.delta / per_class), n_iter)
+        noise = 2 * paper_noise(Budget(epsilon / per_class, budget.delta / per_class), n_iter)
     if noise * RESIDUAL_ONE * FEATURE_ONE > _LARGEST_SCALE:
         raise ValueError(f"epsilon = {budget.epsilon:g} is too small: noise of {noise:.3g} records cannot be drawn")
     return noise

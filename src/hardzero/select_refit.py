@@ -18,12 +18,13 @@ from scipy.special import expit
 from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray
 from .descent import Descent, Iterate, iterate_error, noisy_descent, plan_descent
 from .losses import class_counts
+from .plan import charged
 from .privacy import accounting, mechanisms
-from .privacy.budget import Budget, BudgetExceededError, Neighbours
+from .privacy.budget import Budget, Neighbours
 from .privacy.events import Event, GaussianRelease, Repeated, Selection
 from .privacy.mechanisms import Sensitive
 from .privacy.randomness import Source
-from .solvers import Problem, Weights
+from .solvers import Problem, Weights, choose_several
 from .standard import Standard, private_standard, rates_of, typical_length
 
 # Shares of the budget (ρ). Screening and its base rate come off the top, and only where they are needed.
@@ -120,9 +121,7 @@ def plan_select_refit(
     ]
     stages = _stages(rho, n_features * outputs, kept * outputs, n_rows, contributions)
     events += [Repeated(GaussianRelease("clipped gradients", stage.noise), stage.steps) for stage in stages]
-    spent = accounting.spent(events, budget.delta)
-    if not spent <= budget:
-        raise BudgetExceededError(f"the plan costs epsilon = {spent.epsilon:g}, more than {budget.epsilon:g}")
+    spent = charged(budget, events)
     return SelectRefitPlan(budget, neighbours, screen, length_eta, moments_noise, stages, tuple(events), spent)
 
 
@@ -193,13 +192,7 @@ def screen_features(problem: Problem, screen: Screen, contributions: int, source
         residual[np.arange(n), problem.targets] -= 1.0
     codes = np.clip(np.rint(residual * RESIDUAL_ONE), -cap, cap).astype(np.int64)
     scores = np.abs(data.gradient(codes)).max(axis=0)
-    remaining = np.arange(data.n_features)
-    chosen = []
-    for _ in range(screen.kept):
-        place = mechanisms.select(Sensitive(scores), contributions * cap * FEATURE_ONE, screen.eta, source)
-        chosen.append(remaining[place])
-        scores, remaining = np.delete(scores, place), np.delete(remaining, place)
-    return np.sort(np.array(chosen))
+    return choose_several(scores, screen.kept, contributions * cap * FEATURE_ONE, screen.eta, source)
 
 
 def start_intercept(rates: FloatArray) -> FloatArray:

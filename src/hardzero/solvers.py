@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, FloatArray, IntArray
 from .geometry import Ball
@@ -97,6 +98,23 @@ class ExactSelector:
         values = mechanisms.exact(scores)
         index = int(np.argmax(np.abs(values)))
         return index, 1 if values[index] >= 0 else -1
+
+
+def choose_several(scores: IntArray, count: int, sensitivity: int, eta: float, source: Source) -> NDArray[np.intp]:
+    """Choose ``count`` candidates by their scores, one after the other, each taken out once chosen.
+
+    Privacy
+    -------
+    Releases ``count`` selections of bounded range ``eta`` if no score moves by more than ``sensitivity``:
+    docs/proofs/selection.md.
+    """
+    remaining = np.arange(len(scores))
+    chosen = []
+    for _ in range(count):
+        place = mechanisms.select(Sensitive(scores), sensitivity, eta, source)
+        chosen.append(remaining[place])
+        scores, remaining = np.delete(scores, place), np.delete(remaining, place)
+    return np.sort(np.array(chosen))
 
 
 class InterceptRule(Protocol):

@@ -7,6 +7,7 @@ from dp_accounting import dp_event
 from dp_accounting.rdp import rdp_privacy_accountant
 from scipy import stats
 
+from hardzero.plan import paper_noise
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget
 from hardzero.privacy.events import GaussianRelease, NotPrivate, PureRelease, Repeated, Selection
@@ -36,13 +37,13 @@ def test_agrees_with_dp_accounting(epsilon, delta, times):
 
 def test_tight_noise_against_the_papers():
     noise = 2 / accounting.selection_eta(BUDGET, 1000)  # Gumbel scale in sensitivities
-    assert noise / accounting.paper_noise(BUDGET, 1000) <= 0.43
+    assert noise / paper_noise(BUDGET, 1000) <= 0.43
 
 
 @pytest.mark.slow
 def test_recursion_needs_still_less_noise_and_keeps_the_budget():
     eta = accounting.selection_eta(BUDGET, 1000, accountant="recursion")
-    assert 2 / eta / accounting.paper_noise(BUDGET, 1000) <= 0.40
+    assert 2 / eta / paper_noise(BUDGET, 1000) <= 0.40
     assert accounting.delta_of_selections(eta, 1000, 1.0) <= 1e-5
 
 
@@ -83,7 +84,7 @@ def test_recursion_refuses_releases_without_a_pure_cost():
 
 
 def test_the_papers_noise_by_optimal_composition():
-    noise = accounting.paper_noise(BUDGET, 1000)
+    noise = paper_noise(BUDGET, 1000)
     for contributions, honest in ((1, 0.758), (2, 1.626)):
         event = Repeated(PureRelease("noisy-min", 2 * contributions / noise), 1000)
         assert accounting.spent([event], 1e-5, "pure").epsilon == pytest.approx(honest, abs=1e-3)

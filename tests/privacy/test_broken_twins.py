@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from hardzero.plan import paper_noise
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget
 from hardzero.privacy.mechanisms import Sensitive, count, select_signed
@@ -126,7 +127,7 @@ def test_algorithm_3_as_printed_overspends():
     classes, features, steps = 3, 20_000, 100
     budget = Budget(1.0, 1e-5)
     # Published scale in units of one record's contribution: Lipschitz constant 2, ε/K and δ/K for each class.
-    noise = 2 * accounting.paper_noise(Budget(budget.epsilon / classes, budget.delta / classes), steps)
+    noise = 2 * paper_noise(Budget(budget.epsilon / classes, budget.delta / classes), steps)
     # One record with x = (1, …, 1) moves the same two of a column's 2K vertices by one contribution, in each column.
     base = noisy_min_law([0, 0, 0, 0, 0, 0], noise)[0]
     moved = noisy_min_law([-1, 0, 0, 1, 0, 0], noise)[0]
@@ -144,7 +145,7 @@ def test_algorithm_3_as_printed_overspends():
 def test_the_proved_multinomial_version_is_accounted_for_within_its_budget():
     classes, steps = 3, 100
     budget = Budget(1.0, 1e-5)
-    noise = 2 * accounting.paper_noise(Budget(budget.epsilon / classes, budget.delta / classes), steps)
+    noise = 2 * paper_noise(Budget(budget.epsilon / classes, budget.delta / classes), steps)
     assert accounting.epsilon_of_pure(2 / noise, classes * steps, budget.delta) <= budget.epsilon
 
 

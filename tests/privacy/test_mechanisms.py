@@ -49,7 +49,7 @@ def distribution(values, sensitivity, eta):
     weights = {}
     for index, level in enumerate(levels):
         for sign in (1, -1):
-            depth = min(best - sign * level, table.deepest)
+            depth = min(best - sign * level, len(table.weights) - 1)
             weights[index, sign] = int(table.weights[depth])
     total = sum(weights.values())
     at = 0
@@ -139,7 +139,7 @@ def test_weight_tables_fall_stay_positive_and_fit_64_bits(eta, candidates):
     assert int(table.weights[0]) * candidates <= 2**62
     # The range over a move by `levels` up and `levels` down is the declared one, from the integers themselves.
     logs = np.log(table.weights.astype(float))
-    steps = min(2 * table.levels, table.deepest)
+    steps = min(2 * table.levels, len(table.weights) - 1)
     assert np.max(logs[:-steps] - logs[steps:], initial=0) <= eta
 
 

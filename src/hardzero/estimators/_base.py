@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any, Self
@@ -141,6 +142,7 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
     """A linear classifier: binary with one row of weights, multinomial with one for each class."""
 
     classes: Any
+    _most_classes = math.inf
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
@@ -166,6 +168,11 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
             warnings.simplefilter("ignore")  # a warning about the labels would be a message from the data
             check_classification_targets(y)
         classes, targets = self._encode(y)
+        if len(classes) > self._most_classes:
+            raise ValueError(
+                f"Only binary classification is supported. The target has {len(classes)} classes; "
+                "use SparsePrivateLogisticRegression, or fit one class against the rest"
+            )
         loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
         if len(classes) == 2:
             targets = targets.astype(np.float64)[:, None]
@@ -250,6 +257,17 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
 
     def _extra_cells(self, weight: float, width: float) -> tuple[str, ...]:
         return tuple(f"{np.exp(np.clip(change, -700, 700)):.4g}" for change in (weight, weight * width))
+
+
+class BinaryClassifier(LinearClassifier):
+    """A linear classifier for two classes only."""
+
+    _most_classes = 2
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-learn is untyped

@@ -33,14 +33,14 @@ def spent(events: Sequence[Event], delta: float, accountant: Accountant = "zcdp"
     """What the events cost together at this δ."""
     if any(isinstance(event, NotPrivate) for event in events):
         return Budget(math.inf, 0.0)
-    rho = sum(event.rho for event in events)
-    bounds = [sum(event.epsilon for event in events), epsilon_of_rho(rho, delta)]
+    rho, shift = sum(event.cost.rho for event in events), sum(event.cost.shift for event in events)
+    bounds = [sum(event.cost.epsilon for event in events), shift + epsilon_of_rho(rho, delta)]
     for i, event in enumerate(events):
         # One repeated event by a sharper theorem, all others added by basic composition.
-        others = sum(other.epsilon for j, other in enumerate(events) if j != i)
-        if isinstance(event, Repeated) and math.isfinite(event.epsilon + others):
+        others = sum(other.cost.epsilon for j, other in enumerate(events) if j != i)
+        if isinstance(event, Repeated) and math.isfinite(event.cost.epsilon + others):
             if accountant == "pure":
-                bounds.append(others + epsilon_of_pure(event.event.epsilon, event.times, delta))
+                bounds.append(others + epsilon_of_pure(event.event.cost.epsilon, event.times, delta))
             elif accountant == "recursion" and isinstance(event.event, Selection):
                 bounds.append(others + epsilon_of_selections(event.event.eta, event.times, delta))
     return Budget(min(bounds), delta)
@@ -48,21 +48,27 @@ def spent(events: Sequence[Event], delta: float, accountant: Accountant = "zcdp"
 
 def selection_eta(budget: Budget, times: int, others: Sequence[Event] = (), accountant: Accountant = "zcdp") -> float:
     """Largest bounded range that ``times`` selections may have when ``others`` are released as well."""
-    if accountant == "recursion":
-        left = budget.epsilon - sum(other.epsilon for other in others)
-        if not left > 0:
-            raise ValueError(
-                f"nothing of epsilon = {budget.epsilon:g} is left for selections, or a release beside them "
-                "has no pure-DP cost; use accountant 'zcdp'"
-            )
-        return _recursion_eta(left, budget.delta, times)
-    return math.sqrt(8 * rho_left(budget, others) / times) * (1 - _MARGIN)
+    if accountant != "recursion":
+        return math.sqrt(8 * rho_left(budget, others) / times) * (1 - _MARGIN)
+    left = budget.epsilon - sum(other.cost.epsilon for other in others)
+    if not left > 0:
+        raise ValueError(
+            f"nothing of epsilon = {budget.epsilon:g} is left for selections, or a release beside them "
+            "has no pure-DP cost; use accountant 'zcdp'"
+        )
+    return _recursion_eta(left, budget.delta, times)
+
+
+def most_within(budget: Budget, events: Callable[[float], Sequence[Event]], guess: float) -> float:
+    """Return the largest x for which ``events(x)``, whose cost grows with x, keep within the budget."""
+    allowed = budget.epsilon * (1 - _MARGIN)
+    return _largest(lambda x: x == 0 or spent(events(x), budget.delta).epsilon <= allowed, guess)
 
 
 def rho_left(budget: Budget, others: Sequence[Event] = ()) -> float:
     """How much zCDP the budget holds beyond the cost of ``others``."""
     total = rho_of_budget(budget)
-    left = total - sum(other.rho for other in others)
+    left = total - sum(other.cost.rho for other in others)
     if not left > 0:
         raise ValueError(
             f"the other releases cost {total - left:.3g} of the {total:.3g} zCDP that epsilon = "
@@ -181,11 +187,3 @@ def _bisect(holds: Callable[[float], bool], good: float, bad: float, bisections:
         middle = (good + bad) / 2
         good, bad = (middle, bad) if holds(middle) else (good, middle)
     return good
-
-
-def paper_noise(budget: Budget, times: int) -> float:
-    """Laplace scale that Algorithm 1 adds, in units of one record's largest contribution.
-
-    What this noise really guarantees is reported by ``spent(…, accountant="pure")``.
-    """
-    return math.sqrt(8 * times * -math.log(budget.delta)) / budget.epsilon

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 class Neighbours(enum.Enum):
     """Which two data sets must be hard to tell apart.
 
-    ``ADD_REMOVE``: one record is there or is not, all public constants (the number of rows used
-    for scaling among them) held fixed. ``REPLACE_ONE``: one record is exchanged for another.
+    ``ADD_REMOVE``: one record is there or is not, all public constants (the number of rows used for scaling among
+    them) held fixed. ``REPLACE_ONE``: one record is exchanged for another; the same noise then protects half as much.
 
     Privacy
     -------
-    Data-independent. The relation is part of every guarantee: the same noise gives about half
-    the protection when one record may be exchanged as when one may be left out.
+    Data-independent; the relation is part of every guarantee.
     """
 
     ADD_REMOVE = "add-remove"
@@ -42,12 +41,7 @@ class Neighbours(enum.Enum):
 class Budget:
     """A guarantee (ε, δ), partially ordered: ``a <= b`` when a promises at least as much as b.
 
-    Parameters
-    ----------
-    epsilon : float
-        Positive; infinity stands for no guarantee at all.
-    delta : float
-        In [0, 1).
+    An infinite ``epsilon`` stands for no guarantee at all.
 
     Privacy
     -------

@@ -5,22 +5,23 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Cost(NamedTuple):
+    """Rényi divergence of order α at most ``shift`` + α·``rho``, for every α > 1; ``epsilon`` in pure DP."""
+
+    rho: float
+    epsilon: float = math.inf
+    shift: float = 0.0
 
 
 class Event(abc.ABC):
-    """One release.
-
-    ``rho`` is its cost in zero-concentrated DP, ``epsilon`` in pure DP (infinite if it has none), and
-    ``describe()`` says in plain words what was released.
-    """
+    """One release, with its cost and, in plain words, what it was."""
 
     @property
     @abc.abstractmethod
-    def rho(self) -> float: ...
-
-    @property
-    @abc.abstractmethod
-    def epsilon(self) -> float: ...
+    def cost(self) -> Cost: ...
 
     @abc.abstractmethod
     def describe(self) -> str: ...
@@ -34,12 +35,8 @@ class Selection(Event):
     what: str = "one vertex"
 
     @property
-    def rho(self) -> float:
-        return min(self.eta**2 / 8, self.eta)  # η-DP bounds every Rényi divergence by η
-
-    @property
-    def epsilon(self) -> float:
-        return self.eta
+    def cost(self) -> Cost:
+        return Cost(min(self.eta**2 / 8, self.eta), self.eta)  # η-DP bounds every Rényi divergence by η
 
     def describe(self) -> str:
         return f"choice of {self.what} by the exponential mechanism (bounded range {self.eta:.4g})"
@@ -47,21 +44,17 @@ class Selection(Event):
 
 @dataclass(frozen=True)
 class PureRelease(Event):
-    """A release known only to be ``cost``-DP, hence min(cost²/2, cost)-zCDP (Bun and Steinke 2016)."""
+    """A release known only to be ``bound``-DP, hence min(bound²/2, bound)-zCDP (Bun and Steinke 2016)."""
 
     what: str
-    cost: float
+    bound: float
 
     @property
-    def rho(self) -> float:
-        return min(self.cost**2 / 2, self.cost)
-
-    @property
-    def epsilon(self) -> float:
-        return self.cost
+    def cost(self) -> Cost:
+        return Cost(min(self.bound**2 / 2, self.bound), self.bound)
 
     def describe(self) -> str:
-        return f"{self.what} ({self.cost:.4g}-DP)"
+        return f"{self.what} ({self.bound:.4g}-DP)"
 
 
 @dataclass(frozen=True)
@@ -72,15 +65,32 @@ class GaussianRelease(Event):
     noise: float
 
     @property
-    def rho(self) -> float:
-        return 1 / (2 * self.noise**2)
-
-    @property
-    def epsilon(self) -> float:
-        return math.inf
+    def cost(self) -> Cost:
+        return Cost(1 / (2 * self.noise**2))
 
     def describe(self) -> str:
         return f"{self.what} with Gaussian noise of {self.noise:.4g} sensitivities"
+
+
+@dataclass(frozen=True)
+class PerturbedMinimum(Event):
+    """The minimiser of an objective with a Gaussian linear term (docs/proofs/objective-perturbation.md).
+
+    ``noise`` is σ divided by how far neighbours' gradients can be apart, ``bend`` a record's largest curvature over
+    the strong convexity that is there without any record.
+    """
+
+    what: str
+    noise: float
+    bend: float
+
+    @property
+    def cost(self) -> Cost:
+        shift = math.log1p(self.bend) + math.sqrt(2 / math.pi) / self.noise
+        return Cost(1 / (2 * self.noise**2), shift=shift)
+
+    def describe(self) -> str:
+        return f"{self.what}, its objective perturbed with Gaussian noise of {self.noise:.4g} sensitivities"
 
 
 @dataclass(frozen=True)
@@ -91,12 +101,8 @@ class Repeated(Event):
     times: int
 
     @property
-    def rho(self) -> float:
-        return self.times * self.event.rho
-
-    @property
-    def epsilon(self) -> float:
-        return self.times * self.event.epsilon
+    def cost(self) -> Cost:
+        return Cost(*(self.times * part for part in self.event.cost))
 
     def describe(self) -> str:
         return f"{self.times} × {self.event.describe()}"
@@ -109,12 +115,8 @@ class NotPrivate(Event):
     reason: str
 
     @property
-    def rho(self) -> float:
-        return math.inf
-
-    @property
-    def epsilon(self) -> float:
-        return math.inf
+    def cost(self) -> Cost:
+        return Cost(math.inf)
 
     def describe(self) -> str:
         return f"NOT PRIVATE: {self.reason}"

@@ -14,7 +14,7 @@ from typing import Generic, NoReturn, TypeVar
 
 import numpy as np
 
-from .randomness import IntArray, Source, discrete_gaussian, discrete_laplace
+from .randomness import FloatArray, IntArray, Source, discrete_gaussian, discrete_laplace
 
 T = TypeVar("T")
 
@@ -36,24 +36,20 @@ class Sensitive(Generic[T]):
 
 @dataclass(frozen=True)
 class WeightTable:
-    """Integer weights of the exponential mechanism by depth below the best score.
+    """Integer weights of the exponential mechanism by depth below the best score; the last holds for all below it.
 
-    ``levels`` score levels make up one sensitivity; depths beyond the end of the table count as its
-    last entry.
+    ``levels`` score levels make up one sensitivity.
     """
 
     levels: int
     weights: IntArray = field(repr=False)
 
-    @property
-    def deepest(self) -> int:
-        """The depth at which weights stop falling."""
-        return len(self.weights) - 1
-
 
 _LEVELS_PER_NAT = 256
 _DEEPEST = 2**20
 _BLOCK = 25_000
+_FINE = 2**40  # units in the standard deviation of a linear term
+_GAP = 2**12  # units in the distance by which a minimiser may be missed
 
 
 @lru_cache(maxsize=256)
@@ -85,8 +81,8 @@ def select(scores: Sensitive[IntArray], sensitivity: int, eta: float, source: So
 
     Privacy
     -------
-    Releases the index of one candidate with bounded range ``eta`` if no score moves by more than
-    ``sensitivity`` between neighbours. Proof: docs/proofs/selection.md.
+    Releases one index with bounded range ``eta`` if no score moves by more than ``sensitivity`` between neighbours.
+    Proof: docs/proofs/selection.md.
     """
     values = scores._secret
     table = weight_table(eta, len(values))
@@ -102,13 +98,13 @@ def select(scores: Sensitive[IntArray], sensitivity: int, eta: float, source: So
 def select_signed(scores: Sensitive[IntArray], sensitivity: int, eta: float, source: Source) -> tuple[int, int]:
     """Choose among ``+scores`` and ``-scores``: an index and a sign, in one draw.
 
-    The same as :func:`select` over the 2p numbers s₀, -s₀, s₁, -s₁, … rounded towards zero to whole levels,
-    at half the work: the two signs of a feature share one table look-up.
+    The same as :func:`select` over the 2p numbers s₀, -s₀, s₁, -s₁, … rounded towards zero to whole levels, at half
+    the work: the two signs of a feature share one table look-up.
 
     Privacy
     -------
-    Releases an index and a sign with bounded range ``eta`` if no score moves by more than
-    ``sensitivity`` between neighbours. Proof: docs/proofs/selection.md.
+    Releases an index and a sign with bounded range ``eta`` if no score moves by more than ``sensitivity``.
+    Proof: docs/proofs/selection.md.
     """
     values = scores._secret
     table = weight_table(eta, 2 * len(values))
@@ -116,7 +112,7 @@ def select_signed(scores: Sensitive[IntArray], sensitivity: int, eta: float, sou
     scratch = np.empty((2, min(_BLOCK, len(values))), dtype=np.int64)  # reused: fresh memory costs more than the sums
     best = max(int(values.max()), -int(values.min())) // int(size)
     # A feature whose better sign lies d levels down has its other sign 2·best - d levels down.
-    better = table.weights[: min(best, table.deepest) + 1]
+    better = table.weights[: best + 1]
     worse = table.weights.take(2 * best - np.arange(len(better)), mode="clip")
     either = better + worse
 
@@ -132,13 +128,11 @@ def select_signed(scores: Sensitive[IntArray], sensitivity: int, eta: float, sou
     # Where the draw falls within the feature decides the sign; + comes first.
     plus = better if values[index] >= 0 else worse
     depth = best - abs(int(values[index])) // int(size)
-    return index, 1 if into < int(plus[min(depth, table.deepest)]) else -1
+    return index, 1 if into < int(plus[min(depth, len(plus) - 1)]) else -1
 
 
 def noisy_min_signed(scores: Sensitive[IntArray], scale: int, source: Source) -> tuple[int, int]:
-    """Choose among ``+scores`` and ``-scores`` by the smallest score plus Laplace noise of ``scale``.
-
-    The published way (Algorithm 1); two noises for each feature.
+    """Choose among ``+scores`` and ``-scores`` by the smallest score plus Laplace noise: the published way.
 
     Privacy
     -------
@@ -188,6 +182,28 @@ def gaussian(values: Sensitive[IntArray], sigma: int, source: Source) -> IntArra
     return values._secret + discrete_gaussian(source, len(values._secret), sigma)
 
 
+Minimiser = Callable[[FloatArray], Sensitive[FloatArray]]
+
+
+def perturbed_minimum(
+    minimise: Minimiser, size: int, sigma: float, gap: float, gap_noise: float, source: Source
+) -> FloatArray:
+    """Minimise an objective to which a Gaussian linear term of standard deviation ``sigma`` is added.
+
+    ``minimise(b)`` must return a point within ``gap`` of the minimiser of objective(w) + b·w. Noise of ``gap_noise``
+    times three gaps is added to it, so that neither the gap nor the last bits give a record away.
+
+    Privacy
+    -------
+    Releases a vector; costs a PerturbedMinimum and a GaussianRelease of ``gap_noise``.
+    Proof: docs/proofs/objective-perturbation.md.
+    """
+    linear: FloatArray = discrete_gaussian(source, size, _FINE) * np.float64(sigma / _FINE)
+    unit = gap / _GAP
+    codes = np.clip(np.rint(minimise(linear)._secret / unit), -(2.0**62), 2.0**62).astype(np.int64)
+    return gaussian(Sensitive(codes), math.ceil(gap_noise * 3 * _GAP), source) * np.float64(unit)
+
+
 def exact(value: Sensitive[T]) -> T:
     """Open a value without any protection, for the non-private solvers.
 
@@ -206,8 +222,7 @@ def _level_size(sensitivity: int, table: WeightTable) -> int:
 def _draw(weights: Callable[[slice], IntArray], count: int, source: Source) -> tuple[int, int]:
     """Draw an index with probability weight/total, and the draw's place within that weight.
 
-    One uniform integer below the total. Weights are made block by block and only their sums are kept, so that
-    millions of candidates need no memory beyond the cache.
+    Weights are made block by block and only their sums kept: millions of candidates need no memory beyond the cache.
     """
     blocks = [slice(start, start + _BLOCK) for start in range(0, count, _BLOCK)]
     ends = np.cumsum([int(weights(block).sum()) for block in blocks])

@@ -1,8 +1,7 @@
 """Randomness for releases: the operating system's, or a seeded source for tests that says so.
 
-All samplers here are exact: they work on integers and compare uniform bits with probabilities in
-floating point only where the answer cannot depend on rounding; the rest (about one draw in 2⁴³) is
-decided with rational arithmetic. So no low-order bit of a noise value can give a record away.
+All samplers are exact: they work on integers and compare uniform bits with probabilities in floating point only where
+the answer cannot depend on rounding; the rest (about one draw in 2⁴³) is decided with rational arithmetic.
 """
 
 from __future__ import annotations
@@ -61,8 +60,7 @@ class SystemSource(Source):
 
     is_private = True
 
-    def octets(self, count: int) -> bytes:
-        """``count`` bytes from the operating system."""
+    def octets(self, count: int) -> bytes:  # noqa: D102
         return os.urandom(count)
 
 
@@ -74,8 +72,7 @@ class SeededSource(Source):
     def __init__(self, seed: int) -> None:
         self._generator = np.random.Generator(np.random.PCG64(seed))
 
-    def octets(self, count: int) -> bytes:
-        """``count`` bytes of a reproducible stream."""
+    def octets(self, count: int) -> bytes:  # noqa: D102
         return self._generator.bytes(count)
 
 
@@ -95,8 +92,7 @@ def source_for(random_state: int | None) -> Source:
 def discrete_laplace(source: Source, count: int, numerator: int, denominator: int = 1) -> IntArray:
     """Draw from P(x) ∝ exp(-|x|·denominator/numerator) on the integers.
 
-    Canonne, Kamath and Steinke 2020, Algorithm 2: a geometric variable of rate 1/numerator is built
-    from a uniform remainder and whole units, and divided by the denominator.
+    Canonne, Kamath and Steinke 2020, Algorithm 2: a geometric variable from a uniform remainder and whole units.
     """
 
     def draw(size: int) -> IntArray:

@@ -1,0 +1,221 @@
+"""Two-Stage: blocks of the data vote for features, then the chosen ones are fitted by objective perturbation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import checks
+from ..data import RESIDUAL_ONE
+from ..estimators._base import BinaryClassifier, PrivateFit, Shape
+from ..optimum import l1_optimum
+from ..plan import charged
+from ..privacy import accounting
+from ..privacy.budget import Budget, Neighbours
+from ..privacy.events import Event, Repeated, Selection
+from ..privacy.randomness import Source
+from ..solvers import Problem, Weights, choose_several
+from ..sparsify import keep_largest
+from .objective import Perturbation, curvature, perturbed_logistic, plan_perturbation
+from .rows import ClippedRows, split_intercept, with_constant
+
+_BLOCK_GAP = 1e-3
+_BLOCK_ROUNDS = 50
+
+
+@dataclass(frozen=True)
+class TwoStagePlan:
+    """How features are voted for and fitted.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+
+    budget: Budget
+    neighbours: Neighbours
+    kept: int
+    blocks: int
+    radius: float
+    row_norm: float
+    eta: float
+    fit: Perturbation
+    events: tuple[Event, ...]
+    spent: Budget
+
+
+def plan_two_stage(
+    budget: Budget,
+    neighbours: Neighbours,
+    kept: int,
+    blocks: int,
+    radius: float,
+    row_norm: float,
+    l2_penalty: float | None,
+    selection_share: float,
+) -> TwoStagePlan:
+    """Spend ``selection_share`` of the budget's ρ on the choice of features, the rest on their weights.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    bend = curvature(row_norm)
+    least = 2 * bend / budget.epsilon
+    if l2_penalty is None:
+        # Five times what the theory asks for costs little accuracy and leaves the budget to the noise.
+        l2_penalty = max(5 * least, 1.0)
+    elif l2_penalty < least:
+        raise ValueError(
+            f"l2_penalty = {l2_penalty:g} violates l2_penalty ≥ 2·H/epsilon, where H = row_norm²/4 bounds a row's "
+            f"curvature; use at least {least:g}, or None"
+        )
+    eta = math.sqrt(8 * selection_share * accounting.rho_left(budget) / kept)
+    votes = Repeated(Selection(eta, "one feature by the blocks' votes"), kept)
+    allowed = Budget(budget.epsilon - math.log1p(bend / l2_penalty), budget.delta)
+    if not accounting.spent([votes], budget.delta) <= allowed:
+        raise ValueError(
+            f"selection_share = {selection_share:g} leaves nothing for the fit: votes, and log(1 + H/l2_penalty) = "
+            f"{math.log1p(bend / l2_penalty):.3g}, together must stay below epsilon = {budget.epsilon:g}; use a "
+            "smaller selection_share or a larger l2_penalty"
+        )
+    fit = plan_perturbation("weights of the chosen features", budget, [votes], row_norm, l2_penalty)
+    return TwoStagePlan(
+        budget, neighbours, kept, blocks, radius, row_norm, eta, fit, fit.events, charged(budget, fit.events)
+    )
+
+
+def voted_features(problem: Problem, plan: TwoStagePlan, source: Source) -> NDArray[np.intp]:
+    """Let every block vote for the largest weights of its own LASSO, and choose features by their votes.
+
+    Each row is sent to a block of its own by chance, so that a row more or less changes one block and no other.
+
+    Privacy
+    -------
+    Releases ``plan.kept`` selections of bounded range ``plan.eta``: under either relation one record changes one
+    block's votes, and a feature's count by at most one. Proof: docs/proofs/two-stage.md.
+    """
+    owners = source.integers_below(plan.blocks, problem.data.n_rows)
+    votes = np.zeros(problem.data.n_features, dtype=np.int64)
+    for block, data in enumerate(problem.data.blocks(owners, plan.blocks)):
+        if data.n_rows:
+            part = Problem(data, problem.targets[owners == block], problem.loss)
+            coef = l1_optimum(part, plan.radius, False, _BLOCK_GAP, _BLOCK_ROUNDS).weights.coef
+            votes += keep_largest(coef, plan.kept)[0] != 0
+    # In units so small that dividing one vote into levels loses nothing.
+    return choose_several(votes * RESIDUAL_ONE, plan.kept, RESIDUAL_ONE, plan.eta, source)
+
+
+def two_stage(problem: Problem, plan: TwoStagePlan, fit_intercept: bool, source: Source) -> Weights:
+    """Choose features, then fit them.
+
+    Privacy
+    -------
+    Releases weights; costs the events of ``plan``. Proof: docs/proofs/two-stage.md.
+    """
+    chosen = voted_features(problem, plan, source)
+    small = with_constant(Problem(problem.data.subset(chosen), problem.targets, problem.loss), fit_intercept)
+    rows = ClippedRows.of(small, plan.row_norm)
+    centre = np.zeros(small.data.n_features)
+    fitted = split_intercept(
+        perturbed_logistic(rows, centre, plan.fit, plan.neighbours.contributions, source)[None, :], fit_intercept
+    )
+    coef = np.zeros((1, problem.data.n_features))
+    coef[:, chosen] = fitted.coef
+    return Weights(coef, fitted.intercept)
+
+
+class TwoStageLogisticRegression(PrivateFit, BinaryClassifier):
+    """Two-Stage (Kifer, Smith and Thakurta 2012): blocks vote for features, objective perturbation fits them.
+
+    D. Kifer, A. Smith and A. Thakurta, Private convex empirical risk minimization and high-dimensional regression,
+    COLT 2012. Here votes are chosen one by one by the exponential mechanism, and both stages are accounted for
+    together. Two classes. Offered for comparison.
+
+    Parameters
+    ----------
+    epsilon, delta, bounds, neighbours, classes, random_state
+        As in :class:`SparsePrivateLogisticRegression`.
+    max_features : int, optional
+        Features that are chosen; √p by default.
+    n_blocks : int, optional
+        Blocks that vote; √n by default.
+    radius : float, default=10.0
+        L1 norm of each block's own weights.
+    l2_penalty : float, optional
+        Strong convexity Δ of the second stage; at least 2·H/epsilon with H = row_norm²/4. By default five times that,
+        and at least 1.
+    row_norm : float, default=1.0
+        Rows, scaled to [-1, 1] and cut down to the chosen features, are shrunk to this L2 length while fitting.
+    selection_share : float, default=0.5
+        Part of the budget for the choice of features.
+    fit_intercept : bool, default=False
+        Fit the weight of a constant feature as well. The published method has none.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array
+        Weights in the features' own units, and the intercept.
+    support_ : array of int
+        Features with a nonzero weight.
+    privacy_ : PrivacyStatement
+        The guarantee; print it.
+
+    Privacy
+    -------
+    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    Proof: docs/proofs/two-stage.md and docs/proofs/objective-perturbation.md.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        *,
+        bounds: Any = None,
+        neighbours: str = "add-remove",
+        max_features: int | None = None,
+        n_blocks: int | None = None,
+        radius: float = 10.0,
+        l2_penalty: float | None = None,
+        row_norm: float = 1.0,
+        selection_share: float = 0.5,
+        classes: Any = None,
+        fit_intercept: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.max_features = max_features
+        self.n_blocks = n_blocks
+        self.radius = radius
+        self.l2_penalty = l2_penalty
+        self.row_norm = row_norm
+        self.selection_share = selection_share
+        self.classes = classes
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def _plan(self, shape: Shape) -> TwoStagePlan:
+        checks.flag("fit_intercept", self.fit_intercept)
+        kept = math.isqrt(shape.n_features) if self.max_features is None else self.max_features
+        blocks = math.isqrt(shape.n_rows) if self.n_blocks is None else self.n_blocks
+        return plan_two_stage(
+            self._budget(shape.n_rows),
+            self._relation(),
+            min(checks.whole("max_features", kept, 1), shape.n_features),
+            checks.whole("n_blocks", blocks, 1),
+            checks.positive("radius", self.radius),
+            checks.positive("row_norm", self.row_norm),
+            None if self.l2_penalty is None else checks.positive("l2_penalty", self.l2_penalty),
+            checks.share("selection_share", self.selection_share),
+        )
+
+    def _run(self, problem: Problem, plan: TwoStagePlan) -> Weights:
+        return two_stage(problem, plan, self.fit_intercept, self._source())
