@@ -21,6 +21,7 @@ from hardzero.optimum import l1_optimum
 from hardzero.plan import paper_noise
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget
+from hardzero.privacy.events import PerturbedMinimum
 from hardzero.privacy.mechanisms import Sensitive, noise_ratio, select_signed, weight_table
 from hardzero.privacy.randomness import SeededSource
 from hardzero.solvers import ExponentialSelector, Problem, frank_wolfe, residual_sum_sensitivity
@@ -497,3 +498,16 @@ def test_a_residual_does_not_depend_on_the_other_rows():
             assert np.array_equal(softmax(part, axis=1), softmax(margins, axis=1)[rows])
             pair = np.asfortranarray(margins[start : start + 2])
             assert np.array_equal(softmax(pair, axis=1), softmax(margins, axis=1)[start : start + 2])
+
+
+# --- Objective perturbation ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("bend", "ratio"), [(1e-12, 0.475), (0.1, 0.521)])
+def test_objective_perturbation_needs_half_the_published_noise(bend, ratio):
+    """Kifer, Smith and Thakurta's variance is (8·log(2/δ) + 4ε)/ε² gradients squared."""
+    published = math.sqrt(8 * math.log(2 / 1e-5) + 4)
+    inverse = accounting.most_within(
+        Budget(1.0, 1e-5), lambda inverse: [PerturbedMinimum("weights", 1 / inverse, bend)], 1.0
+    )
+    assert 1 / inverse / published == pytest.approx(ratio, abs=5e-4)

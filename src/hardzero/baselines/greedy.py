@@ -82,7 +82,7 @@ def greedy_descent(problem: Problem, plan: GreedyPlan, penalised: int, source: S
     """
     data, loss = problem.data, problem.loss
     coef = np.zeros((loss.outputs, data.n_features))
-    margins = np.zeros((data.n_rows, loss.outputs), order="F")
+    margins = np.zeros((data.n_rows, loss.outputs))  # by rows: a row's softmax is the same however many there are
     unit = loss.residual_unit / (RESIDUAL_ONE * FEATURE_ONE * data.n_rows)
     for _ in range(plan.steps):
         cap = residual_cap(loss, np.abs(coef).sum(axis=1), np.zeros(loss.outputs))

@@ -20,7 +20,7 @@ from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
 from .rows import ClippedRows
 
-_GAP = 1e-8
+_GAP = 1e-6
 _GAP_SHARE = 0.01
 _NEWTON_STEPS = 200
 _FLAT = 1e-10
@@ -85,6 +85,11 @@ def perturbed_logistic(
     Proof: docs/proofs/objective-perturbation.md.
     """
     sigma = plan.noise * contributions * rows.norm
+    if math.sqrt(len(centre)) * sigma * 2.0**-46 > 0.25 * _GAP * plan.convexity:
+        raise ValueError(
+            f"noise of {sigma:.3g} on {len(centre)} features is too coarse for a strong convexity of "
+            f"{plan.convexity:.3g}; use a larger epsilon or a larger l2_penalty or coupling"
+        )
 
     def minimise(linear: FloatArray) -> Sensitive[FloatArray]:
         return Sensitive(minimise_logistic(rows, centre, plan.convexity, linear))

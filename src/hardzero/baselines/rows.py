@@ -53,7 +53,8 @@ class ClippedRows:
         """Measure every row by itself."""
         p = problem.data.n_features
         lengths = np.sqrt(problem.data.row_squares(np.zeros(p), np.ones(p)))
-        return cls(problem, np.minimum(1.0, norm * (1 - _ROUNDING) / np.maximum(lengths, 1e-300)), norm)
+        reach = norm * (1 - _ROUNDING)
+        return cls(problem, reach / np.maximum(lengths, reach), norm)
 
     def gradient(self, coef: FloatArray) -> IntArray:
         """Sum the rows' gradients at ``coef``, in units of 1/(RESIDUAL_ONE·FEATURE_ONE).

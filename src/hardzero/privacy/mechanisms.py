@@ -48,7 +48,7 @@ class WeightTable:
 _LEVELS_PER_NAT = 256
 _DEEPEST = 2**20
 _BLOCK = 25_000
-_FINE = 2**40  # units in the standard deviation of a linear term
+_FINE = 2**48  # units in the standard deviation of a linear term
 _GAP = 2**12  # units in the distance by which a minimiser may be missed
 
 
