@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,40 @@ class Bounds:
         return np.where(larger > 0, larger, 1.0)
 
 
+class Table(Protocol):
+    """What solvers ask of rows within bounds, however they are stored."""
+
+    n_rows: int
+    n_features: int
+
+    def gradient(self, residuals: IntArray) -> IntArray:
+        """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
+
+    def square_gradient(self, codes: IntArray) -> IntArray:
+        """Sum code times squared feature over all rows, exactly."""
+
+    def margins(self, coef: FloatArray) -> FloatArray:
+        """Return X·coef' for weights of shape (outputs, features)."""
+
+    def row_squares(self, centre: FloatArray, scale: FloatArray) -> FloatArray:
+        """Squared length of every row after (x - centre)/scale, never too small for rounding."""
+
+    def add_column(self, margins: FloatArray, feature: int, weight: float) -> None:
+        """``margins += weight * column``, in place."""
+
+    def subset(self, features: NDArray[np.intp]) -> Table:
+        """Return the same rows with some of the features."""
+
+    def with_constant(self) -> Table:
+        """Return the same rows with one more feature that is 1 everywhere."""
+
+    def blocks(self, owners: IntArray, count: int) -> list[BoundedData]:
+        """Split rows into ``count`` blocks; row i goes to block ``owners[i]``."""
+
+    def columns(self, features: NDArray[np.intp] | slice = slice(None)) -> Any:
+        """Some columns as floating-point numbers in [-1, 1]."""
+
+
 class BoundedData:
     """Rows within public bounds, scaled to [-1, 1], stored by columns, dense or sparse.
 
@@ -112,6 +146,11 @@ class BoundedData:
 
     def __repr__(self) -> str:
         return f"BoundedData({self.n_rows} rows, {self.n_features} features)"
+
+    @property
+    def codes(self) -> Any:
+        """Whole numbers, (rows, features), dense in double precision or CSC."""
+        return self._codes
 
     @classmethod
     def from_matrix(cls, X: Any, bounds: Bounds) -> BoundedData:

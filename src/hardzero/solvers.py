@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, FloatArray, IntArray
+from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray, Table
 from .geometry import Ball
 from .losses import Loss, residual_cap, residual_codes
 from .privacy import mechanisms
@@ -25,7 +25,7 @@ class Problem:
     Sensitive.
     """
 
-    data: BoundedData
+    data: Table
     targets: Any
     loss: Loss
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, FloatArray
+from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, Table
 from .losses import class_counts
 from .privacy import mechanisms
 from .privacy.mechanisms import Sensitive
@@ -46,7 +46,7 @@ class Standard:
         return Standard(self.centre[features], self.scale[features], self.spread[features], self.rates)
 
 
-def typical_length(data: BoundedData, eta: float, source: Source) -> float:
+def typical_length(data: Table, eta: float, source: Source) -> float:
     """Choose a length that about nine rows in ten do not exceed, from a fixed grid.
 
     Privacy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,13 +15,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
-from ..data import BoundedData, Bounds, FloatArray
+from ..data import BoundedData, Bounds, FloatArray, Table
 from ..losses import Logistic, Loss, Softmax, Squared
 from ..plan import default_delta
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import NotPrivate
 from ..privacy.randomness import source_for
 from ..solvers import Problem, Weights
+from ..stacked import StackedData
 from ..statement import PrivacyStatement
 
 _FORMATS = ("csr", "csc")
@@ -61,9 +63,11 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
 
     def _solve(self, X: Any, targets: Any, loss: Loss) -> tuple[FloatArray, FloatArray, Any]:
         """Plan before the records are looked at, then run: weights by original units, intercept, plan."""
-        bounds = Bounds.parse(self.bounds, X.shape[1])
-        plan = self._plan(Shape(X.shape[0], X.shape[1], loss))
-        weights = self._run(Problem(BoundedData.from_matrix(X, bounds), targets, loss), plan)
+        is_table = isinstance(X, (BoundedData, StackedData))
+        rows, features = (X.n_rows, X.n_features) if is_table else X.shape
+        bounds = Bounds.parse(self.bounds, features)
+        plan = self._plan(Shape(rows, features, loss))
+        weights = self._run(Problem(X if is_table else BoundedData.from_matrix(X, bounds), targets, loss), plan)
         return weights.coef / bounds.scale, weights.intercept, plan
 
     def _read(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
@@ -167,6 +171,42 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a warning about the labels would be a message from the data
             check_classification_targets(y)
+        return self._fit_rows(X, X.shape, y)
+
+    def fit_table(self, data: Table, y: Any, feature_names: Sequence[str] | None = None) -> Self:
+        """Fit rows that are within their bounds already, such as a stacked table too large for one array.
+
+        Parameters
+        ----------
+        data : BoundedData or StackedData
+            Rows scaled to [-1, 1]; ``bounds`` must be (-1, 1), because weights are given in these units.
+        y : array of shape (n_rows,)
+            Labels.
+        feature_names : sequence of str, optional
+            Names of the features.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Privacy
+        -------
+        Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
+        """
+        bounds = Bounds.parse(self.bounds, data.n_features)
+        if not (np.all(bounds.lower == -1) and np.all(bounds.upper == 1)):
+            raise ValueError(f"bounds must be (-1, 1) for a table that is scaled to them, got {self.bounds!r}")
+        y = np.asarray(y)
+        if y.shape != (data.n_rows,):
+            raise ValueError(f"y has shape {y.shape}, but data has {data.n_rows} rows")
+        self.n_features_in_ = data.n_features
+        if feature_names is not None:
+            self.feature_names_in_ = np.array(feature_names, dtype=object)
+        return self._fit_rows(data, (data.n_rows, data.n_features), y)
+
+    def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any) -> Self:
+        """Fit checked rows, an array or a table, and present the result."""
         classes, targets = self._encode(y)
         if len(classes) > self._most_classes:
             raise ValueError(
@@ -181,7 +221,7 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
             "given" if self.classes is not None else "read from y; state them with classes=… if they are not public"
         )
         public = (
-            f"the number of rows ({X.shape[0]}) and of features ({X.shape[1]}), and feature names",
+            f"the number of rows ({shape[0]}) and of features ({shape[1]}), and feature names",
             "the bounds of the features",
             f"the classes ({source})",
         )
