@@ -17,6 +17,7 @@ from .losses import Loss
 from .privacy import mechanisms
 from .privacy.mechanisms import Sensitive
 from .privacy.randomness import Source
+from .progress import counted
 from .solvers import Problem
 from .standard import Standard
 
@@ -97,7 +98,7 @@ def noisy_descent(problem: Problem, standard: Standard, start: Iterate, plan: De
     speed = Iterate(np.zeros_like(coef), np.zeros_like(intercept))
     total = Iterate(np.zeros_like(coef), np.zeros_like(intercept))
     first = math.ceil(plan.steps * (1 - _TAIL))
-    for t in range(plan.steps):
+    for t in counted(range(plan.steps)):
         ahead = Iterate(coef + _MOMENTUM * speed.coef, intercept + _MOMENTUM * speed.intercept)
         codes = _clipped_codes(problem, standard, ahead, squares, plan.clip)
         slope = _noisy_gradient(problem, standard, codes, plan, source)

@@ -14,6 +14,7 @@ from .losses import Loss, residual_cap, residual_codes
 from .privacy import mechanisms
 from .privacy.mechanisms import Sensitive
 from .privacy.randomness import Source
+from .progress import counted
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def choose_several(scores: IntArray, count: int, sensitivity: int, eta: float, s
     """
     remaining = np.arange(len(scores))
     chosen = []
-    for _ in range(count):
+    for _ in counted(range(count)):
         place = mechanisms.select(Sensitive(scores), sensitivity, eta, source)
         chosen.append(remaining[place])
         scores, remaining = np.delete(scores, place), np.delete(remaining, place)
@@ -219,7 +220,7 @@ def frank_wolfe(
     coef = np.zeros((loss.outputs, data.n_features))
     intercept = np.zeros(loss.outputs)
     margins = np.zeros((data.n_rows, loss.outputs), order="F")
-    for t in range(1, n_iter + 1):
+    for t in counted(range(1, n_iter + 1)):
         cap = residual_cap(loss, np.abs(coef).sum(axis=1), intercept)
         codes = residual_codes(loss, margins + intercept, problem.targets, cap)
         chosen = [selector(scores, cap) for scores in ball.scores(data.gradient(codes))]

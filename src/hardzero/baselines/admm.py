@@ -15,6 +15,7 @@ from ..plan import charged
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import Event
 from ..privacy.randomness import Source
+from ..progress import counted
 from ..solvers import Problem, Weights
 from .objective import Perturbation, curvature, perturbed_logistic, plan_perturbation
 from .rows import ClippedRows, soft_threshold, split_intercept, with_constant
@@ -97,7 +98,7 @@ def private_admm(problem: Problem, plan: ADMMPlan, penalised: int, source: Sourc
     size = problem.data.n_features
     level = np.where(np.arange(size) < penalised, plan.penalty / plan.coupling, 0.0)
     sparse, multipliers = np.zeros(size), np.zeros(size)
-    for _ in range(plan.rounds):
+    for _ in counted(range(plan.rounds)):
         centre = sparse + multipliers / plan.coupling
         dense = perturbed_logistic(rows, centre, plan.fit, plan.neighbours.contributions, source)
         multipliers = multipliers + plan.coupling * (sparse - dense)

@@ -19,6 +19,7 @@ from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import Event, GaussianRelease, Repeated
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
+from ..progress import counted
 from ..solvers import Problem, Weights
 from ..sparsify import keep_largest
 from .rows import ClippedRows, gradient_length, split_intercept, with_constant
@@ -80,7 +81,7 @@ def noisy_steps(
     sigma = math.ceil(plan.noise * plan.neighbours.contributions * gradient_length(loss, plan.row_norm))
     unit = loss.residual_unit / (RESIDUAL_ONE * FEATURE_ONE * problem.data.n_rows)
     coef = np.zeros((loss.outputs, problem.data.n_features))
-    for _ in range(plan.steps):
+    for _ in counted(range(plan.steps)):
         sums = Sensitive(rows.gradient(coef).ravel())
         slope = mechanisms.gaussian(sums, sigma, source).reshape(coef.shape) * unit
         coef = sparse(coef - plan.step_size * slope)

@@ -18,6 +18,7 @@ from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import Event, GaussianRelease, Repeated, Selection
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
+from ..progress import counted
 from ..solvers import Problem, Weights
 from .rows import soft_threshold, split_intercept, with_constant
 
@@ -84,7 +85,7 @@ def greedy_descent(problem: Problem, plan: GreedyPlan, penalised: int, source: S
     coef = np.zeros((loss.outputs, data.n_features))
     margins = np.zeros((data.n_rows, loss.outputs))  # by rows: a row's softmax is the same however many there are
     unit = loss.residual_unit / (RESIDUAL_ONE * FEATURE_ONE * data.n_rows)
-    for _ in range(plan.steps):
+    for _ in counted(range(plan.steps)):
         cap = residual_cap(loss, np.abs(coef).sum(axis=1), np.zeros(loss.outputs))
         gradient = data.gradient(residual_codes(loss, margins, problem.targets, cap)).ravel()
         sensitivity = plan.neighbours.contributions * cap * FEATURE_ONE
