@@ -232,3 +232,83 @@ class TestColumns:
             columns = stored.columns(features)
             assert sparse.issparse(columns) == sparse.issparse(make(X))
             assert np.array_equal(sparse.csr_array(columns).toarray(), X[:, features])
+
+
+DENSE_AND_SPARSE = pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array])
+
+
+class TestWithConstant:
+    @DENSE_AND_SPARSE
+    def test_appends_a_feature_that_is_one_everywhere_and_changes_nothing_else(self, make):
+        X = grid_data(12, 4)
+        plain = bounded(make(X))
+        longer = plain.with_constant()
+        assert (longer.n_rows, longer.n_features) == (12, 5)
+        assert np.array_equal(codes(longer), np.column_stack([X, np.ones(12)]) * FEATURE_ONE)
+        assert np.array_equal(codes(plain), X * FEATURE_ONE)
+        assert sparse.issparse(longer.columns()) == sparse.issparse(make(X))
+
+    @pytest.mark.parametrize("outputs", [1, 3])
+    def test_sums_and_margins_are_the_same_however_rows_are_stored(self, outputs):
+        X, residuals = grid_data(30, 4), residuals_for(30, outputs)
+        coef = np.random.default_rng(2).standard_normal((outputs, 5))
+        longer = [bounded(make(X)).with_constant() for make in FORMATS.values()]
+        for other in longer:
+            assert np.array_equal(other.gradient(residuals)[:, -1], residuals.sum(axis=0) * FEATURE_ONE)
+            assert np.array_equal(other.gradient(residuals), longer[0].gradient(residuals))
+            assert np.array_equal(other.margins(coef), longer[0].margins(coef))
+            assert np.array_equal(
+                other.row_squares(np.zeros(5), np.ones(5)), longer[0].row_squares(np.zeros(5), np.ones(5))
+            )
+
+    @DENSE_AND_SPARSE
+    def test_works_for_no_features_that_matter_and_for_no_rows(self, make):
+        assert np.array_equal(codes(bounded(make(np.zeros((3, 1)))).with_constant()), [[0, FEATURE_ONE]] * 3)
+        empty = bounded(make(np.ones((1, 2)))).blocks(np.zeros(1, dtype=np.int64), 2)[1].with_constant()
+        assert (empty.n_rows, empty.n_features) == (0, 3)
+
+
+class TestBlocks:
+    @DENSE_AND_SPARSE
+    def test_every_row_goes_to_its_owner_in_the_old_order(self, make):
+        X = grid_data(50, 4)
+        owners = np.random.default_rng(3).integers(0, 6, 50)
+        parts = bounded(make(X)).blocks(owners, 6)
+        assert len(parts) == 6
+        for block, part in enumerate(parts):
+            assert np.array_equal(codes(part), X[owners == block] * FEATURE_ONE)
+            assert sparse.issparse(part.columns()) == sparse.issparse(make(X))
+
+    @DENSE_AND_SPARSE
+    def test_blocks_without_rows_are_empty_tables(self, make):
+        """At the beginning, between others and at the end; targets are split by the same owners."""
+        X = grid_data(5, 3)
+        owners = np.array([3, 1, 3, 1, 1])
+        parts = bounded(make(X)).blocks(owners, 6)
+        assert [part.n_rows for part in parts] == [0, 3, 0, 2, 0, 0]
+        assert all(part.n_features == 3 for part in parts)
+        assert np.array_equal(codes(parts[3]), X[[0, 2]] * FEATURE_ONE)
+        assert np.array_equal(parts[5].gradient(np.zeros((0, 2), dtype=np.int64)), np.zeros((2, 3)))
+
+    @DENSE_AND_SPARSE
+    def test_one_row_more_or_less_changes_its_own_block_and_no_other(self, make):
+        """What the votes of Two-Stage rest on."""
+        X = grid_data(30, 4)
+        owners = np.random.default_rng(4).integers(0, 5, 30)
+        whole = [codes(part) for part in bounded(make(X)).blocks(owners, 5)]
+        for row in range(30):
+            left = np.delete(np.arange(30), row)
+            fewer = [codes(part) for part in bounded(make(X[left])).blocks(owners[left], 5)]
+            for block in range(5):
+                assert np.array_equal(whole[block], fewer[block]) == (block != owners[row])
+            changed = X.copy()
+            changed[row] = -X[row] - 1 / 256
+            replaced = [codes(part) for part in bounded(make(changed)).blocks(owners, 5)]
+            for block in range(5):
+                assert np.array_equal(whole[block], replaced[block]) == (block != owners[row])
+
+    @DENSE_AND_SPARSE
+    def test_one_block_is_the_whole(self, make):
+        X = grid_data(9, 3)
+        (only,) = bounded(make(X)).blocks(np.zeros(9, dtype=np.int64), 1)
+        assert np.array_equal(codes(only), X * FEATURE_ONE)

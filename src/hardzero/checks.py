@@ -38,6 +38,14 @@ def _number(name: str, value: Any) -> float:
     return float(value)
 
 
+def within(name: str, value: Any, low: float, high: float) -> float:
+    """Return a number from ``low`` to ``high``."""
+    number = _number(name, value)
+    if not low <= number <= high:
+        raise ValueError(f"{name} must lie between {low:g} and {high:g}, got {value!r}")
+    return number
+
+
 def whole(name: str, value: Any, at_least: int) -> int:
     """Return a whole number of at least ``at_least``; 3.0 is not whole enough."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):

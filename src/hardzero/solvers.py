@@ -219,7 +219,7 @@ def frank_wolfe(
     data, loss = problem.data, problem.loss
     coef = np.zeros((loss.outputs, data.n_features))
     intercept = np.zeros(loss.outputs)
-    margins = np.zeros((data.n_rows, loss.outputs), order="F")
+    margins = np.zeros((data.n_rows, loss.outputs))  # by rows, so that a row's softmax does not depend on the others
     for t in counted(range(1, n_iter + 1)):
         cap = residual_cap(loss, np.abs(coef).sum(axis=1), intercept)
         codes = residual_codes(loss, margins + intercept, problem.targets, cap)

@@ -18,7 +18,7 @@ from ..privacy.randomness import Source
 from ..progress import counted
 from ..solvers import Problem, Weights
 from .objective import Perturbation, curvature, perturbed_logistic, plan_perturbation
-from .rows import ClippedRows, soft_threshold, split_intercept, with_constant
+from .rows import ROW_NORMS, ClippedRows, soft_threshold, split_intercept, with_constant
 
 SHAPES = ("l1", "l1/2")
 
@@ -66,7 +66,7 @@ def plan_admm(
         least = curvature(row_norm) / (n_rows * math.expm1(budget.epsilon / (2 * rounds)))
         raise ValueError(
             f"coupling = {coupling:g} violates n_iter·log(1 + row_norm²/(4·n·coupling)) ≤ epsilon/2: the left side "
-            f"is {fixed:.3g}; use a coupling of at least {least:.3g}, fewer iterations or a larger epsilon"
+            f"is {fixed:.3g}; use a coupling of at least {1.01 * least:.3g}, fewer iterations or a larger epsilon"
         )
     fit = plan_perturbation("dense weights", budget, [], row_norm, convexity, rounds)
     reweighted = penalty_shape == "l1/2"
@@ -187,7 +187,7 @@ class PrivateADMMLogisticRegression(PrivateFit, BinaryClassifier):
             checks.positive("coupling", self.coupling),
             checks.not_negative("penalty", self.penalty),
             checks.choice("penalty_shape", self.penalty_shape, SHAPES),
-            checks.positive("row_norm", self.row_norm),
+            checks.within("row_norm", self.row_norm, *ROW_NORMS),
         )
 
     def _run(self, problem: Problem, plan: ADMMPlan) -> Weights:

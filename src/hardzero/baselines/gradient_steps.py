@@ -22,7 +22,7 @@ from ..privacy.randomness import Source
 from ..progress import counted
 from ..solvers import Problem, Weights
 from ..sparsify import keep_largest
-from .rows import ClippedRows, gradient_length, split_intercept, with_constant
+from .rows import ROW_NORMS, ClippedRows, gradient_length, split_intercept, with_constant
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _GradientSteps(PrivateFit, LinearClassifier):
             shape.loss,
             checks.whole("n_iter", self.n_iter, 1),
             None if self.step_size is None else checks.positive("step_size", self.step_size),
-            checks.positive("row_norm", self.row_norm),
+            checks.within("row_norm", self.row_norm, *ROW_NORMS),
         )
 
     def _run(self, problem: Problem, plan: GradientStepsPlan) -> Weights:

@@ -10,6 +10,9 @@ from ..data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
 from ..losses import Loss
 from ..solvers import Problem, Weights
 
+ROW_NORMS = (1e-6, 1e6)
+"""Least and largest length to which rows may be clipped; beyond it squares would leave what doubles can hold."""
+
 _ROUNDING = 1e-9
 
 

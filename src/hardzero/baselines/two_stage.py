@@ -16,15 +16,17 @@ from ..optimum import l1_optimum
 from ..plan import charged
 from ..privacy import accounting
 from ..privacy.budget import Budget, Neighbours
-from ..privacy.events import Event, Repeated, Selection
+from ..privacy.events import Event, PerturbedMinimum, Repeated, Selection
 from ..privacy.randomness import Source
 from ..solvers import Problem, Weights, choose_several
 from ..sparsify import keep_largest
 from .objective import Perturbation, curvature, perturbed_logistic, plan_perturbation
-from .rows import ClippedRows, split_intercept, with_constant
+from .rows import ROW_NORMS, ClippedRows, split_intercept, with_constant
 
 _BLOCK_GAP = 1e-3
 _BLOCK_ROUNDS = 50
+_LEAST_LEFT = 0.02
+"""The gap's noise takes up to half of this share of ε, the linear term's needs some of the rest."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +74,17 @@ def plan_two_stage(
     elif l2_penalty < least:
         raise ValueError(
             f"l2_penalty = {l2_penalty:g} violates l2_penalty ≥ 2·H/epsilon, where H = row_norm²/4 bounds a row's "
-            f"curvature; use at least {least:g}, or None"
+            f"curvature; use at least {1.01 * least:.3g}, or None"
         )
     eta = math.sqrt(8 * selection_share * accounting.rho_left(budget) / kept)
     votes = Repeated(Selection(eta, "one feature by the blocks' votes"), kept)
-    allowed = Budget(budget.epsilon - math.log1p(bend / l2_penalty), budget.delta)
-    if not accounting.spent([votes], budget.delta) <= allowed:
+    # What is spent however large the noise of the fit; a pure-DP cost of the votes is of no use beside it.
+    fixed = accounting.spent([votes, PerturbedMinimum("", math.inf, bend / l2_penalty)], budget.delta)
+    if fixed.epsilon > (1 - _LEAST_LEFT) * budget.epsilon:
         raise ValueError(
             f"selection_share = {selection_share:g} leaves nothing for the fit: votes, and log(1 + H/l2_penalty) = "
-            f"{math.log1p(bend / l2_penalty):.3g}, together must stay below epsilon = {budget.epsilon:g}; use a "
-            "smaller selection_share or a larger l2_penalty"
+            f"{math.log1p(bend / l2_penalty):.3g}, together must stay below {1 - _LEAST_LEFT:.0%} of epsilon = "
+            f"{budget.epsilon:g}; use a smaller selection_share or a larger l2_penalty"
         )
     fit = plan_perturbation("weights of the chosen features", budget, [votes], row_norm, l2_penalty)
     return TwoStagePlan(
@@ -212,7 +215,7 @@ class TwoStageLogisticRegression(PrivateFit, BinaryClassifier):
             min(checks.whole("max_features", kept, 1), shape.n_features),
             checks.whole("n_blocks", blocks, 1),
             checks.positive("radius", self.radius),
-            checks.positive("row_norm", self.row_norm),
+            checks.within("row_norm", self.row_norm, *ROW_NORMS),
             None if self.l2_penalty is None else checks.positive("l2_penalty", self.l2_penalty),
             checks.share("selection_share", self.selection_share),
         )

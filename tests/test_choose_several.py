@@ -1,0 +1,64 @@
+"""Choosing several candidates one after the other: none twice, each by a selection of its own, the best likeliest."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hardzero.privacy.randomness import SeededSource
+from hardzero.solvers import choose_several
+
+from .test_standard import recording
+
+
+@given(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=12), st.data())
+def test_choices_are_different_and_in_order_and_leave_the_scores_alone(scores, data):
+    count = data.draw(st.integers(1, len(scores)))
+    given_scores = np.array(scores)
+    chosen = choose_several(given_scores, count, 2**20, 0.5, SeededSource(data.draw(st.integers(0, 1000))))
+    assert len(chosen) == count
+    assert np.all(np.diff(chosen) > 0)
+    assert np.all((chosen >= 0) & (chosen < len(scores)))
+    assert given_scores.tolist() == scores
+
+
+def test_every_choice_is_one_selection_among_those_that_are_left():
+    """With the sensitivity and the range that were asked for, each time."""
+    scores = np.array([10, 20, 30, 40, 50])
+    with recording(seed=1) as recorder:
+        chosen = choose_several(scores, 3, 7, 0.25, None)
+    assert recorder.sensitivities == [7, 7, 7]
+    assert recorder.etas == [0.25] * 3
+    assert [len(handed_in) for handed_in in recorder.scores] == [5, 4, 3]
+    taken = [set(a.tolist()) - set(b.tolist()) for a, b in itertools.pairwise(recorder.scores)]
+    assert [len(one) for one in taken] == [1, 1]
+    assert set().union(*taken) < {int(score) for score in scores[chosen]}
+
+
+@given(st.permutations(range(8)), st.integers(1, 8))
+def test_a_large_range_chooses_the_best(ranks, count):
+    """Scores whole sensitivities apart at η = 60: each other candidate is e⁻³⁰ times as likely."""
+    scores = np.array(ranks) * 2**20
+    chosen = choose_several(scores, count, 2**20, 60.0, SeededSource(2))
+    assert sorted(np.array(ranks)[chosen]) == list(range(8 - count, 8))
+
+
+def test_how_often_a_pair_is_chosen_is_as_the_mechanism_says():
+    """Three candidates, weights 4 : 2 : 1, two choices: every pair's probability by hand, five standard errors."""
+    eta, runs = 2 * math.log(2), 3000
+    scores = np.array([2, 1, 0]) * 2**20  # one sensitivity is worth η/2
+    source = SeededSource(3)
+    pairs = [tuple(choose_several(scores, 2, 2**20, eta, source).tolist()) for _ in range(runs)]
+    weights = np.array([4.0, 2.0, 1.0])
+
+    def chance(i, j):
+        first = weights / weights.sum()
+        return first[i] * weights[j] / (7 - weights[i]) + first[j] * weights[i] / (7 - weights[j])
+
+    for pair in ((0, 1), (0, 2), (1, 2)):
+        expected = chance(*pair)
+        error = math.sqrt(expected * (1 - expected) / runs)
+        assert pairs.count(pair) / runs == pytest.approx(expected, abs=5 * error + 0.005)  # rounding to whole levels
