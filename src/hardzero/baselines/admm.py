@@ -122,7 +122,8 @@ class PrivateADMMLogisticRegression(PrivateFit, BinaryClassifier):
     penalty : float, default=0.005
         Weight λ of the penalty, beside the mean loss.
     penalty_shape : {"l1", "l1/2"}, default="l1"
-        Sum of absolute values, or of their square roots, the latter by reweighting thresholds in every round.
+        Sum of absolute values; or a penalty that grows like the square root, so that large weights are shrunk less:
+        thresholds are divided by √(|weight| + 1) in every round.
     coupling : float, default=0.02
         How strongly dense and sparse weights are drawn together. n_iter·log(1 + row_norm²/(4·n·coupling)) must not
         exceed epsilon/2.

@@ -22,6 +22,7 @@ from .rows import ClippedRows
 
 _GAP = 1e-6
 _GAP_SHARE = 0.01
+_LEAST_CONVEXITY = 1e-3
 _NEWTON_STEPS = 200
 _FLAT = 1e-10
 """A promised decrease below this share of the objective drowns in rounding: the full step is taken."""
@@ -63,6 +64,11 @@ def plan_perturbation(
     -------
     Data-independent.
     """
+    if convexity < _LEAST_CONVEXITY:
+        raise ValueError(
+            f"a strong convexity of {convexity:.3g} violates convexity ≥ {_LEAST_CONVEXITY:g}: below, minimisers may "
+            "be too far away to be found exactly; use a larger l2_penalty or coupling"
+        )
     gap_noise = math.sqrt(times / (2 * _GAP_SHARE * accounting.rho_left(budget, others)))
     gap = Repeated(GaussianRelease("distance to the exact minimiser", gap_noise), times)
 

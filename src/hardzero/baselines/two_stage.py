@@ -155,7 +155,8 @@ class TwoStageLogisticRegression(PrivateFit, BinaryClassifier):
     row_norm : float, default=1.0
         Rows, scaled to [-1, 1] and cut down to the chosen features, are shrunk to this L2 length while fitting.
     selection_share : float, default=0.5
-        Part of the budget for the choice of features.
+        Part of the budget for the choice of features. Together with a small ``l2_penalty`` it may leave nothing for
+        the fit, which is an error.
     fit_intercept : bool, default=False
         Fit the weight of a constant feature as well. The published method has none.
 

@@ -62,7 +62,7 @@ def selection_eta(budget: Budget, times: int, others: Sequence[Event] = (), acco
 def most_within(budget: Budget, events: Callable[[float], Sequence[Event]], guess: float) -> float:
     """Return the largest x for which ``events(x)``, whose cost grows with x, keep within the budget."""
     allowed = budget.epsilon * (1 - _MARGIN)
-    return _largest(lambda x: x == 0 or spent(events(x), budget.delta).epsilon <= allowed, guess)
+    return _largest(lambda x: x == 0 or spent(events(x), budget.delta).epsilon <= allowed, guess, 60)
 
 
 def rho_left(budget: Budget, others: Sequence[Event] = ()) -> float:
