@@ -18,10 +18,21 @@ EVERY_FILE = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.re
 LAYERS = {
     "privacy": 0,
     "checks": 0,
+    "optional": 0,
+    "schema_fields": 0,
+    "schema_places": 0,
+    "progress": 0,
+    "schema": 1,
+    "schema_file": 2,
+    "cells": 2,
+    "encoder": 3,
+    "readers": 4,
+    "table_check": 5,
     "data": 1,
     "datasets": 1,
     "statement": 1,
     "losses": 2,
+    "stacked": 2,
     "geometry": 2,
     "solvers": 3,
     "optimum": 4,
@@ -30,10 +41,30 @@ LAYERS = {
     "descent": 5,
     "sparsify": 5,
     "select_refit": 6,
+    "atomic": 0,
+    "model_file": 3,
+    "onnx_export": 4,
+    "report": 4,
     "estimators": 7,
-    "__init__": 8,
+    "baselines": 8,
+    "reproduce": 9,
+    "commands": 10,
+    "cli": 11,
+    "__main__": 12,
+    "__init__": 9,
 }
-NEVER_LOADED = ["matplotlib", "seaborn", "pandas", "polars", "pyarrow", "duckdb", "sqlalchemy", "dask"]
+NEVER_LOADED = [
+    "matplotlib",
+    "seaborn",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "duckdb",
+    "sqlalchemy",
+    "dask",
+    "jinja2",
+    "onnx",
+]
 
 
 def layer_of(path):
@@ -79,8 +110,8 @@ def test_the_privacy_core_can_be_read_in_one_sitting():
 
 
 @EVERY_FILE
-def test_scikit_learn_is_seen_only_by_estimators_and_data_sets(path):
-    if layer_of(path) not in ("estimators", "datasets"):
+def test_scikit_learn_is_seen_only_by_estimators_data_sets_and_experiments(path):
+    if layer_of(path) not in ("estimators", "datasets", "encoder", "reproduce"):
         assert not [name for name in imports_of(path) if name.startswith("sklearn")]
 
 
@@ -124,7 +155,7 @@ def test_importing_hardzero_loads_no_frames_plots_or_databases():
     """Beyond what scikit-learn loads by itself, which is pandas where it is installed."""
     show = "print(*{name.partition('.')[0] for name in sys.modules})"
     before = run_python(f"import sys, sklearn.linear_model; {show}")
-    after = run_python(f"import sys, hardzero; {show}")
+    after = run_python(f"import sys, hardzero; [getattr(hardzero, name) for name in hardzero.__all__]; {show}")
     assert "sklearn" in after
     assert not (set(after) - set(before)) & set(NEVER_LOADED)
 
@@ -138,3 +169,13 @@ model = hardzero.PrivateLassoLogisticRegression(bounds=(0, 1), n_iter=2).fit([[0
 print(model.coef_.shape)
 """
     assert run_python(code) == ["(1,", "2)"]
+
+
+def test_public_names_are_loaded_when_first_used():
+    assert all(getattr(hardzero, name).__name__ == name for name in hardzero.__all__)
+    assert set(hardzero.__all__) <= set(dir(hardzero))
+    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+        _ = hardzero.Nonsense
+    show = "print('sklearn' in sys.modules)"
+    assert run_python(f"import sys, hardzero; {show}; hardzero.ExactSolver; {show}") == ["False", "False"]
+    assert run_python(f"import sys, hardzero; hardzero.LassoLogisticRegression; {show}") == ["True"]

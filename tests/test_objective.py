@@ -247,5 +247,5 @@ def test_what_is_released_is_the_minimiser_with_the_noise_that_hides_the_gap():
 
 
 def test_a_strong_convexity_that_is_too_small_is_refused():
-    with pytest.raises(ValueError, match="convexity ≥ 0.001"):
+    with pytest.raises(ValueError, match="a strong convexity of"):
         plan_perturbation("weights", Budget(1e4, 1e-5), [], 0.01, 1e-4)

@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 
+class InputError(ValueError):
+    """What a user gave cannot be used; the message says what and how to mend it."""
+
+
 def positive(name: str, value: Any) -> float:
     """Return a finite number above zero."""
     number = _number(name, value)

@@ -88,6 +88,23 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
             margins = np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
         return np.asarray(np.clip(np.nan_to_num(margins), -_LARGEST_MARGIN, _LARGEST_MARGIN))
 
+    @property
+    def _repr_html_(self) -> Any:
+        """What notebooks show; not there when scikit-learn is told to display text."""
+        shown = super()._repr_html_
+        return self._html_of_fit if hasattr(self, "privacy_") else shown
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        if not hasattr(self, "privacy_") or not hasattr(self, "_repr_html_"):
+            return super()._repr_mimebundle_(**options)  # type: ignore[no-any-return]  # scikit-learn is untyped
+        return {"text/plain": repr(self), "text/html": self._html_of_fit()}
+
+    def _html_of_fit(self) -> str:
+        from ..model_file import FittedModel  # noqa: PLC0415 - only notebooks need it
+        from ..report.notebook import fragment  # noqa: PLC0415 - only notebooks need it
+
+        return fragment(FittedModel.from_estimator(self))
+
     def summary(self, feature_names: Any = None) -> str:
         """Return the nonzero weights, largest effect first, and the privacy statement, as text.
 

@@ -1,0 +1,146 @@
+"""The report page: one HTML file with its style, its charts and its data."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from functools import cache
+from typing import Any
+
+from ..atomic import write_atomically
+from ..model_file import FittedModel
+from ..optional import require
+from . import chart, privacy, wording
+from .effects import dropped, outputs_of
+from .rerun import snippet
+
+_SHORT_LIST = 12
+_MOST_NAMES = 2000
+_PALETTE = 6
+
+
+def render_report(model: FittedModel, *, title: str | None = None) -> str:
+    """Return the report as an HTML page that needs no network, no fonts and no scripts.
+
+    Parameters
+    ----------
+    model : FittedModel
+        What to report.
+    title : str, optional
+        The page's heading; by default what the model predicts.
+
+    Returns
+    -------
+    str
+        The page, with the whole model embedded as JSON in the element ``hardzero-model``.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    outputs = outputs_of(model)
+    releases = privacy.releases(model.privacy)
+    names = dropped(model)
+    shares = [release.share for release in releases if release.share is not None]
+    return str(
+        _template().render(
+            model=model,
+            statement=model.privacy,
+            title=title or _title(model),
+            headline=_headline(model),
+            stamp=privacy.stamp(model.privacy),
+            outputs=[(output, chart.draw(output.effects, as_odds=model.is_classifier)) for output in outputs],
+            has_units=any(effect.unit for output in outputs for effect in output.effects),
+            dropped=names[:_MOST_NAMES],
+            dropped_count=len(names),
+            short_list=_SHORT_LIST,
+            most_bars=chart.MOST_BARS,
+            releases=releases,
+            has_shift=any(event.cost.shift > 0 for event in model.privacy.events),
+            slices=chart.slices(shares),
+            palette=_PALETTE,
+            privacy=privacy,
+            wording=wording,
+            snippet=snippet(model),
+            embedded=_for_script(model.to_json()),
+        )
+    )
+
+
+def write_report(
+    model: FittedModel, path: str | os.PathLike[str], overwrite: bool = False, *, title: str | None = None
+) -> None:
+    """Write the report, completely or not at all.
+
+    Parameters
+    ----------
+    model : FittedModel
+        What to report.
+    path : path
+        The HTML file.
+    overwrite : bool, default=False
+        Whether a file that is there already may be replaced.
+    title : str, optional
+        The page's heading.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    write_atomically(path, render_report(model, title=title), overwrite=overwrite)
+
+
+@cache
+def _template() -> Any:
+    jinja2 = require("jinja2", "report")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("hardzero.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_printable,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2")
+
+
+def _printable(value: Any) -> Any:
+    """HTML has no way to write control characters; a name that holds one shows a replacement."""
+    if type(value) is not str:  # what is marked as HTML already stays as it is
+        return value
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) == "Cc" and c not in "\n\t" else c for c in value
+    )
+
+
+def _for_script(text: str) -> str:
+    """JSON in which nothing can end or open an element; it means the same."""
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _title(model: FittedModel) -> str:
+    if model.schema is not None:
+        return f"Model of {model.schema.target.name}"
+    if not model.is_classifier:
+        return "Linear model of a number"
+    if len(model.classes) == 2:
+        return f"Model of {model.classes[1]} against {model.classes[0]}"
+    return f"Model of {len(model.classes)} classes"
+
+
+def _headline(model: FittedModel) -> str:
+    """Say in one sentence what the model does, from what, and under which guarantee."""
+    if not model.is_classifier:
+        what = "predicts a number"
+    elif model.schema is not None and len(model.classes) == 2:
+        what = f"predicts whether {model.schema.target.name} is {model.positive}"
+    elif len(model.classes) == 2:
+        what = f"tells {model.classes[1]} from {model.classes[0]}"
+    else:
+        what = f"tells {len(model.classes)} classes apart"
+    used = f"{len(model.kept):,} of {wording.counted(len(model.features), 'feature')}"
+    if not model.privacy.is_private:
+        return f"This model {what} using {used}, and is not private."
+    return f"This model {what} using {used}, and was fitted with {privacy.guarantee(model.privacy)} for each record."

@@ -1,0 +1,105 @@
+"""The privacy statement in plain words, under the headings of NIST SP 800-226."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..privacy.budget import Neighbours
+from ..statement import PrivacyStatement
+from . import wording
+
+_UNIT = {
+    Neighbours.ADD_REMOVE: (
+        "One record, which is in the data or is not (add-remove, also called unbounded neighbours). "
+        "The guarantee compares the model with the one that would have been released had any one record been absent."
+    ),
+    Neighbours.REPLACE_ONE: (
+        "One record, which is exchanged for any other (replace-one, also called bounded neighbours). The "
+        " guarantee compares the model with the one that would have been released had any one record been different."
+    ),
+}
+_QUESTION = {
+    Neighbours.ADD_REMOVE: "whether a certain person's record is in the data",
+    Neighbours.REPLACE_ONE: "which of two possible records a certain person has",
+}
+
+
+@dataclass(frozen=True)
+class Release:
+    """One line of the table of releases; ``share`` is None where nothing is protected."""
+
+    what: str
+    rho: str
+    shift: str
+    share: float | None
+
+
+def stamp(statement: PrivacyStatement) -> str | None:
+    """Return why the model is not private, if it is not.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    if math.isinf(statement.epsilon):
+        return "It was fitted without differential privacy. Treat it like the data that it was fitted on."
+    if statement.seeded:
+        return (
+            "The noise came from a seed: whoever knows or guesses it can subtract the noise. "
+            "Treat this model like the data that it was fitted on."
+        )
+    return None
+
+
+def guarantee(statement: PrivacyStatement) -> str:
+    """Return the guarantee's name, such as (1, 1e-6)-differential privacy."""
+    if math.isinf(statement.epsilon):
+        return "no differential privacy"
+    epsilon, delta = wording.number(statement.epsilon), wording.number(statement.delta, 3)
+    return f"({epsilon},\N{NO-BREAK SPACE}{delta})-differential privacy"
+
+
+def unit(statement: PrivacyStatement) -> str:
+    """Return what two neighbouring data sets are."""
+    return _UNIT[statement.neighbours]
+
+
+def meaning(statement: PrivacyStatement) -> list[str]:
+    """Return what ε and δ mean, a paragraph each."""
+    epsilon, delta = statement.epsilon, statement.delta
+    if math.isinf(epsilon):
+        return ["There is no ε: nothing limits what the weights reveal about a record."]
+    belief = 1 / (1 + math.exp(-epsilon))
+    paragraphs = [
+        f"ε = {wording.number(epsilon)}. Anything that can be concluded from this model is at most "
+        f"{wording.factor(epsilon)} (= e^ε) times likelier, or less likely, because of any one record. "
+        f"Someone who finds it even odds "
+        f"{_QUESTION[statement.neighbours]} can be at most {wording.percent(belief)} sure after seeing the model.",
+    ]
+    if delta > 0:
+        paragraphs.append(
+            f"δ = {wording.number(delta, 3)}. With a probability of at most {wording.one_in(delta)} the bound above "
+            "may not hold. It should be well below one over the number of records."
+        )
+    else:
+        paragraphs.append("δ = 0. The bound above holds without exception.")
+    if epsilon > 10:
+        paragraphs.append("At so large an ε the worst-case bound says little; smaller values promise more.")
+    return paragraphs
+
+
+def releases(statement: PrivacyStatement) -> list[Release]:
+    """Return what each event cost and its share of the whole, by zero-concentrated differential privacy."""
+    costs = [event.cost for event in statement.events]
+    total = sum(cost.rho for cost in costs)
+    protected = math.isfinite(total) and total > 0
+    return [
+        Release(
+            event.describe(),
+            wording.number(cost.rho, 3) if math.isfinite(cost.rho) else "unlimited",
+            wording.number(cost.shift, 3),
+            cost.rho / total if protected else None,
+        )
+        for event, cost in zip(statement.events, costs, strict=True)
+    ]

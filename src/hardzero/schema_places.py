@@ -1,0 +1,115 @@
+"""Where a key stands in a TOML or JSON text, so that a message can point at it."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Literal
+
+Format = Literal["toml", "json"]
+Path = tuple[str, ...]
+Place = tuple[int, int]
+
+_STRINGS = r'"(?:[^"\\\n]|\\.)*"'
+_TOML_TOKEN = re.compile(
+    r'(?P<comment>\#[^\n]*)|(?P<text>"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|' + _STRINGS + r"|'[^'\n]*')"
+    r"|(?P<mark>[\[\]{}=,.\n])|(?P<bare>[^\s\[\]{}=,.\#\"']+)",
+    re.DOTALL,
+)
+_JSON_TOKEN = re.compile(rf"(?P<text>{_STRINGS})|(?P<mark>[\[\]{{}}:,])|(?P<bare>[^\s\[\]{{}}:,\"]+)")
+
+
+def find(text: str, path: Path, form: Format) -> Place | None:
+    """Return line and column, from 1, of the key with this path, or of the closest key above it.
+
+    The text must be valid. What is not found gives None.
+    """
+    keys = _toml_keys(text) if form == "toml" else _json_keys(text)
+    best, place = 0, None
+    for found, position in keys:
+        if len(found) > best and path[: len(found)] == found:
+            best, place = len(found), position
+    return None if place is None else line_and_column(text, place)
+
+
+def find_repeated(text: str, key: str) -> tuple[Path, Place] | None:
+    """Return path and place of the first JSON key that stands twice in its object and has this name."""
+    seen = set()
+    for path, position in _json_keys(text):
+        if path in seen and path[-1] == key:
+            return path, line_and_column(text, position)
+        seen.add(path)
+    return None
+
+
+def line_and_column(text: str, position: int) -> Place:
+    """Turn a position in a text into line and column, from 1."""
+    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+
+
+def _toml_keys(text: str) -> Iterator[tuple[Path, int]]:
+    """Yield every path that a header or a key opens, with its position."""
+    table: Path = ()
+    around: list[Path | None] = []  # the table that each open brace stands in, or None for a bracket of a list
+    parts: list[tuple[str, int]] | None = []  # the dotted key being read, or None while a value is
+    header = False
+    current: Path = ()
+    for match in _TOML_TOKEN.finditer(text):
+        token, position = match.group(), match.start()
+        if match.lastgroup == "comment":
+            continue
+        if parts is None:
+            if token == "{":
+                around.append(current)
+                parts = []
+            elif token == "[":
+                around.append(None)
+            elif token in ("]", "}") and around:  # a header [[x]] closes twice what opens once
+                around.pop()
+            elif (token == "\n" and not around) or (token == "," and around and around[-1] is not None):
+                parts = []
+            continue
+        if match.lastgroup != "mark":
+            parts.append((_toml_key(token), position))
+        elif token == "[" and not around:
+            header = True
+        elif token == "]" and header:
+            table = tuple(name for name, _ in parts)
+            yield from _prefixes((), parts)
+            header, parts = False, None
+        elif token == "=":
+            base = next((path for path in reversed(around) if path is not None), table)
+            current = base + tuple(name for name, _ in parts)
+            yield from _prefixes(base, parts)
+            parts = None
+        elif token == "}":
+            around.pop()
+            parts = None
+
+
+def _prefixes(base: Path, parts: list[tuple[str, int]]) -> Iterator[tuple[Path, int]]:
+    for count, (_, position) in enumerate(parts, start=1):
+        yield base + tuple(name for name, _ in parts[:count]), position
+
+
+def _toml_key(token: str) -> str:
+    return next(iter(tomllib.loads(f"{token} = 0"))) if token[0] in "\"'" else token
+
+
+def _json_keys(text: str) -> Iterator[tuple[Path, int]]:
+    around: list[Path] = []
+    current: Path = ()
+    last = ("", 0)
+    for match in _JSON_TOKEN.finditer(text):
+        token = match.group()
+        if token in ("{", "["):
+            around.append(current)
+        elif token in ("}", "]"):
+            around.pop()
+        elif token == ":":
+            current = (*around[-1], json.loads(last[0]))
+            yield current, last[1]
+        elif match.lastgroup == "text":
+            last = (token, match.start())

@@ -1,0 +1,133 @@
+"""Models to write, export and report, and the table behind one of them."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from hardzero import SparsePrivateLogisticRegression
+from hardzero.encoder import SchemaEncoder
+from hardzero.model_file import FittedModel
+from hardzero.privacy.budget import Neighbours
+from hardzero.privacy.events import GaussianRelease, NotPrivate, PerturbedMinimum, PureRelease, Repeated, Selection
+from hardzero.schema import Boolean, Categorical, Feature, Ignored, Numeric, Ordered, Schema, Target
+from hardzero.statement import PrivacyStatement
+
+SCHEMA = Schema(
+    (
+        Numeric("age", 18, 100, "years"),
+        Ignored("id"),
+        Numeric("gain", 0, 99_999, "$"),
+        Boolean("smoker", "yes", "no"),
+        Categorical("admission", ("elective", "emergency")),
+        Ordered("activity", ("none", "some", "regular")),
+    ),
+    Target("outcome", ("good", "bad"), "good"),  # "good" sorts last: the estimator's second class
+    missing="zero",
+)
+
+
+def table(n_rows, seed=0):
+    """Values within and beyond the bounds, listed and not listed, and missing."""
+    rng = np.random.default_rng(seed)
+    rows = {
+        "age": rng.uniform(10, 110, n_rows),
+        "gain": rng.exponential(20_000, n_rows),
+        "smoker": rng.choice(["yes", "no", "?"], n_rows),
+        "admission": rng.choice(["elective", "emergency", "transfer", "NA"], n_rows),
+        "activity": rng.choice(["none", "some", "regular", "daily"], n_rows),
+    }
+    score = (rows["age"] - 60) / 20 + 2 * (rows["smoker"] == "yes") - 1.5 * (rows["activity"] == "regular")
+    rows["outcome"] = np.where(rng.random(n_rows) < 1 / (1 + np.exp(-score)), "bad", "good")
+    rows["age"][rng.random(n_rows) < 0.01] = np.nan
+    return rows
+
+
+def fitted_on_table(schema=SCHEMA, n_rows=5000):
+    encoder = SchemaEncoder(schema)
+    encoded = encoder.encode(table(n_rows))
+    estimator = SparsePrivateLogisticRegression(5.0, bounds=encoder.bounds, classes=schema.target.classes)
+    return estimator.fit(encoded.X, encoded.y)
+
+
+def made_up(
+    names=("age", "sex=f"),
+    coef=((0.5, -2.0),),
+    classes=("no", "yes"),
+    *,
+    seeded=False,
+    epsilon=1.0,
+    events=None,
+):
+    """A model that nobody fitted."""
+    return FittedModel(
+        method="SparsePrivateLogisticRegression",
+        parameters={"epsilon": 1.0, "delta": None},
+        classes=tuple(classes),
+        features=tuple(Feature(name, name, None, 1.0, 2.0, "years") for name in names),
+        bounds=((-1.0, 3.0),) * len(names),
+        coef_scaled=tuple(tuple(row) for row in coef),
+        intercept_scaled=(0.25,) * len(coef),
+        privacy=PrivacyStatement(
+            epsilon, 1e-6, Neighbours.ADD_REMOVE, events or (Selection(0.1),), ("the bounds",), seeded=seeded
+        ),
+    )
+
+
+def made_up_with_schema(coef=None, schema=SCHEMA):
+    """The same for a table."""
+    return FittedModel(
+        method="SparsePrivateLogisticRegression",
+        parameters={"epsilon": 1.0},
+        classes=("bad", "good"),
+        features=schema.features,
+        bounds=((18.0, 100.0), (0.0, 99_999.0), (0.0, 1.0), (0.0, 1.0), (0.0, 1.0), (0.0, 1.0), (0.0, 2.0)),
+        coef_scaled=(tuple(coef or (1.5, 0.0, -1.0, 0.0, 0.5, 0.0, -0.75)),),
+        intercept_scaled=(0.25,),
+        privacy=PrivacyStatement(1.0, 1e-6, Neighbours.REPLACE_ONE, (Selection(0.1),), ("the bounds",)),
+        schema=schema,
+    )
+
+
+FINITE = st.floats(-1e6, 1e6)
+TEXT = st.text(max_size=8)
+_AMOUNT = st.floats(1e-3, 1e3)
+EVENTS = st.recursive(
+    st.one_of(
+        st.builds(Selection, _AMOUNT, TEXT),
+        st.builds(PureRelease, TEXT, _AMOUNT),
+        st.builds(GaussianRelease, TEXT, _AMOUNT),
+        st.builds(PerturbedMinimum, TEXT, _AMOUNT, _AMOUNT),
+    ),
+    lambda event: st.builds(Repeated, event, st.integers(1, 9)),
+    max_leaves=3,
+)
+
+
+@st.composite
+def models(draw, names=TEXT):
+    """Any model without a schema: a regression, two classes or more."""
+    kind = draw(st.sampled_from([TEXT, st.integers(-9, 9), FINITE, st.booleans()]))
+    classes = draw(st.one_of(st.just([]), st.lists(kind, min_size=2, max_size=4, unique=True)))
+    n_features, n_rows = draw(st.integers(1, 4)), len(classes) if len(classes) > 2 else 1
+    feature = st.builds(Feature, names, names, st.none() | names, FINITE, st.floats(1e-3, 1e6), st.none() | names)
+    rows = st.lists(st.just(0.0) | FINITE, min_size=n_features, max_size=n_features).map(tuple)
+    pairs = st.tuples(FINITE, FINITE).map(sorted).map(tuple)
+    private = draw(st.booleans())
+    return FittedModel(
+        method="Anything",
+        parameters=draw(st.dictionaries(st.sampled_from("abc"), st.none() | FINITE | TEXT | st.lists(FINITE))),
+        classes=tuple(classes),
+        features=tuple(draw(st.lists(feature, min_size=n_features, max_size=n_features))),
+        bounds=tuple(draw(st.lists(pairs, min_size=n_features, max_size=n_features))),
+        coef_scaled=tuple(draw(st.lists(rows, min_size=n_rows, max_size=n_rows))),
+        intercept_scaled=tuple(draw(st.lists(FINITE, min_size=n_rows, max_size=n_rows))),
+        privacy=PrivacyStatement(
+            draw(st.floats(0, 100)) if private else np.inf,
+            draw(st.floats(0, 0.5)),
+            draw(st.sampled_from(Neighbours)),
+            tuple(draw(st.lists(EVENTS, max_size=3))) if private else (NotPrivate(draw(TEXT)),),
+            tuple(draw(st.lists(TEXT, max_size=2))),
+            seeded=draw(st.booleans()),
+            notes=tuple(draw(st.lists(TEXT, max_size=1))),
+        ),
+        hardzero_version=draw(TEXT),
+    )
