@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit experiments docs clean
+.PHONY: demo test lint types unit experiments reproduce docs clean
 
-demo: $(VENV)/.core
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/.demo
+	$(BIN)/hardzero demo --output demo --force
 
 test: lint types unit
 
@@ -22,9 +22,13 @@ unit: $(VENV)/.dev
 	$(BIN)/coverage report --include='src/hardzero/privacy/*' --fail-under=100
 	$(BIN)/coverage report
 
-experiments: $(VENV)/.experiments
+experiments: $(VENV)/.reproduce
 	$(BIN)/python experiments/flagship.py
 	$(BIN)/python experiments/flagship_report.py
+
+reproduce: $(VENV)/.reproduce
+	$(BIN)/hardzero reproduce all --output experiments/results/reproduce
+	$(BIN)/python experiments/reproduction_report.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
@@ -33,16 +37,16 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hardzero needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.core: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+$(VENV)/.demo: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,io,report]'
 	touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-$(VENV)/.experiments: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[experiments]'
+$(VENV)/.reproduce: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[reproduce]'
 	touch $@
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml
@@ -50,4 +54,4 @@ $(VENV)/.docs: $(BIN)/python pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist site .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build demo dist site .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

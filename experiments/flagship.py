@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
-from trials import RESULTS, Split, Trial, run
 
 from hardzero import (
     ExactSolver,
@@ -23,7 +24,10 @@ from hardzero import (
 )
 from hardzero.data import RESIDUAL_ONE
 from hardzero.estimators import sparse_private
+from hardzero.reproduce.splits import Split, evaluate
+from hardzero.reproduce.trials import Runner, Trial
 
+RESULTS = Path(__file__).parent / "results"
 BINARY = ["breast-cancer", "splice", "colon-cancer", "synthetic", "gisette", "mushrooms", "phishing", "a9a", "w8a"]
 LARGE = ["kdd99", "covtype"]
 MULTICLASS = ["dna", "satimage", "letter", "mnist"]
@@ -150,9 +154,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--methods", nargs="*", help="only these methods")
     arguments = parser.parse_args()
-    for kind in arguments.kinds:
-        wanted = [t for t in trials(kind, arguments.seeds) if not arguments.methods or t.method in arguments.methods]
-        run(wanted, fit, RESULTS / f"flagship-{kind}.jsonl", arguments.jobs)
+    with Runner(arguments.jobs) as runner:
+        for kind in arguments.kinds:
+            listed = sorted(trials(kind, arguments.seeds), key=lambda trial: (trial.data, trial.seed))
+            wanted = [trial for trial in listed if not arguments.methods or trial.method in arguments.methods]
+            runner.run(wanted, partial(evaluate, fit), RESULTS / f"flagship-{kind}.jsonl")
 
 
 if __name__ == "__main__":

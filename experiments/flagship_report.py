@@ -10,9 +10,11 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
-from flagship import ABLATION, ABLATION_METHODS, BINARY, LARGE, MULTICLASS
+from flagship import ABLATION, ABLATION_METHODS, BINARY, LARGE, MULTICLASS, RESULTS
 from scipy.stats import wilcoxon
-from trials import RESULTS, Trial, mean_and_error, read
+
+from hardzero.reproduce.summaries import markdown_table as table
+from hardzero.reproduce.trials import Trial, mean_and_error, read
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -40,7 +42,7 @@ def grouped(kind: str) -> dict[Key, dict[int, dict[str, float]]]:
     """Results by data, method, ε and relation, then by seed."""
     groups: dict[Key, dict[int, dict[str, float]]] = defaultdict(dict)
     path = RESULTS / f"flagship-{kind}.jsonl"
-    for trial, result in read(path) if path.exists() else []:
+    for trial, result in read(path).items():
         groups[_key(trial)][trial.seed] = result
     return groups
 
@@ -59,10 +61,6 @@ def cell(group: dict[int, dict[str, float]], *metrics: str) -> str:
         plain = f"{mean:.1f}" if metric == "nonzeros" else f"{mean:.2f}"
         parts.append(plain if metric == "nonzeros" or len(group) == 1 else f"{plain} ± {error:.2f}")
     return " / ".join(parts)
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows])
 
 
 def main_table(groups: dict) -> str:

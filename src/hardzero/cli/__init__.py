@@ -1,0 +1,36 @@
+"""The command line. Everything slow is imported inside the commands: help must come at once."""
+
+from __future__ import annotations
+
+import typer
+
+from . import demo, model, reproduce, schema
+
+app = typer.Typer(
+    help="Sparse linear models under differential privacy, with zeros that stay zero.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+@app.command(epilog="Example: hardzero version")
+def version() -> None:
+    """Print the installed version."""
+    from importlib.metadata import version as installed  # noqa: PLC0415 - slow to import, seldom needed
+
+    typer.echo(installed("hardzero"))
+
+
+app.add_typer(schema.app, name="schema")
+for command, example in (
+    (model.fit, "hardzero fit people.csv --schema people.toml --epsilon 1 --output model.json --report report.html"),
+    (model.predict, "hardzero predict model.json new-people.csv --keep id --output predictions.csv"),
+    (model.report, "hardzero report model.json --output report.html"),
+    (model.inspect, "hardzero inspect model.json"),
+    (model.export, "hardzero export model.json --output model.onnx"),
+    (demo.demo, "hardzero demo --output demo"),
+    (reproduce.reproduce, "hardzero reproduce table2 --trials 10 --jobs 2 --data splice --data phishing"),
+):
+    app.command(epilog=f"Example: {example}")(command)

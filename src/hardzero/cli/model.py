@@ -1,0 +1,170 @@
+"""Commands about models: fit, predict, report, inspect, export."""
+
+# ruff: noqa: PLC0415 - everything slow is imported inside the commands: help must come at once
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options import (
+    AsJson,
+    Delimiter,
+    Force,
+    Form,
+    FormOption,
+    ModelFile,
+    Neighbours,
+    Query,
+    SchemaFile,
+    Source,
+    clear_messages,
+    steps_shown,
+)
+
+if TYPE_CHECKING:
+    from ..model_file import FittedModel
+
+
+class Method(StrEnum):
+    """Methods by name; `hardzero.commands.methods` knows their estimators."""
+
+    SELECT_REFIT = "select-refit"
+    SPARSIFIER = "sparsifier"
+    PRIVATE_LASSO = "private-lasso"
+    TWO_STAGE = "two-stage"
+    ADMM = "admm"
+    IGHT = "ight"
+    GREEDY = "greedy"
+    DENSE = "dense"
+    LASSO = "lasso"
+
+
+def fit(
+    schema_path: SchemaFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes, as JSON.")],
+    source: Source = None,
+    epsilon: Annotated[float, typer.Option(help="The whole budget of the fit.")] = 1.0,
+    delta: Annotated[float | None, typer.Option(help="The guarantee's δ.", show_default="n^-1.5")] = None,
+    neighbours: Annotated[
+        Neighbours, typer.Option(help="One person is there or not, or one is exchanged for another.")
+    ] = Neighbours.ADD_REMOVE,
+    method: Annotated[
+        Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
+    ] = Method.SELECT_REFIT,
+    option: Annotated[
+        list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write the report, as one HTML page.")] = None,
+    query: Query = None,
+    form: FormOption = None,
+    delimiter: Delimiter = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="For tests only: a seeded fit is stamped as not private.")
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a sparse private model to a table and write it as JSON.
+
+    Bounds, categories and classes come from the schema, never from the table. The file holds released values only.
+    """
+    with clear_messages():
+        from .. import progress
+        from ..commands.fit import fit_rows, read_rows, refuse_dropping, refuse_outputs
+        from ..commands.methods import build_estimator
+        from ..readers import open_table
+        from ..report import write_report
+        from ..schema_file import load_schema
+
+        schema = load_schema(schema_path)
+        refuse_dropping(schema, neighbours.value)
+        refuse_outputs([output, report], force)
+        privacy = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours.value, "random_state": seed}
+        estimator = build_estimator(method.value, len(schema.target.classes), privacy, option or ())
+        table = open_table(source, query, form=_value(form), delimiter=delimiter)
+        with steps_shown("reading rows") as shown:
+            rows = read_rows(table, schema, lambda seen: shown(seen, table.n_rows))
+        with steps_shown("fitting") as shown, progress.listening(shown):
+            model = fit_rows(rows, schema, estimator)
+        model.save(output, overwrite=force)
+        if report is not None:
+            write_report(model, report, overwrite=force)
+        _show(model, as_json, {"model": str(output), "report": None if report is None else str(report)})
+
+
+def predict(
+    model_path: ModelFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where predictions go, as CSV.")],
+    source: Source = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(help="A column to copy, such as an identifier; repeat it for more.")
+    ] = None,
+    query: Query = None,
+    form: FormOption = None,
+    delimiter: Delimiter = None,
+    force: Force = False,
+) -> None:
+    """Predict the rows of a table: class and probabilities, one CSV line for each row.
+
+    Needs the model file and the new table only, not the training data.
+    """
+    with clear_messages():
+        from ..atomic import atomic_file
+        from ..commands.predict import write_predictions
+        from ..model_file import FittedModel
+        from ..readers import open_table
+
+        model = FittedModel.load(model_path)
+        table = open_table(source, query, form=_value(form), delimiter=delimiter)
+        with steps_shown("predicting rows") as shown, atomic_file(output, overwrite=force) as out:
+            write_predictions(model, table, keep or (), out, lambda seen: shown(seen, table.n_rows))
+
+
+def report(
+    model_path: ModelFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.")],
+    title: Annotated[str | None, typer.Option(help="The page's title.")] = None,
+    force: Force = False,
+) -> None:
+    """Write a report about a model: one HTML page with chart, coefficients and the privacy statement."""
+    with clear_messages():
+        from ..model_file import FittedModel
+        from ..report import write_report
+
+        write_report(FittedModel.load(model_path), output, title=title, overwrite=force)
+
+
+def inspect(model_path: ModelFile, as_json: AsJson = False) -> None:
+    """Show a model: its features, weights in their own units, and the privacy statement."""
+    with clear_messages():
+        from ..model_file import FittedModel
+
+        _show(FittedModel.load(model_path), as_json, {"model": str(model_path)})
+
+
+def export(
+    model_path: ModelFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the ONNX model goes.")],
+    force: Force = False,
+) -> None:
+    """Export a model with its preprocessing as ONNX, for programs in other languages."""
+    with clear_messages():
+        from ..model_file import FittedModel
+        from ..onnx_export import write_onnx
+
+        write_onnx(FittedModel.load(model_path), output, overwrite=force)
+
+
+def _show(model: FittedModel, as_json: bool, files: dict[str, Any]) -> None:
+    from ..commands.inspect import describe, facts
+
+    typer.echo(json.dumps({**files, **facts(model)}, ensure_ascii=False) if as_json else describe(model))
+
+
+def _value(form: Form | None) -> Any:
+    return None if form is None else form.value

@@ -1,0 +1,75 @@
+"""Commands about schemas: what is publicly known about a table."""
+
+# ruff: noqa: PLC0415 - everything slow is imported inside the commands: help must come at once
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, Delimiter, Force, FormOption, Query, Source, clear_messages
+
+app = typer.Typer(help="Write and check schemas: what is publicly known about a table.", no_args_is_help=True)
+
+
+@app.command(epilog="Example: hardzero schema init people.csv --target income --output people.toml")
+def init(
+    source: Source = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where the template goes.", show_default="the terminal")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="The column that is to be predicted.")] = None,
+    query: Query = None,
+    form: FormOption = None,
+    delimiter: Delimiter = None,
+    force: Force = False,
+) -> None:
+    """Write a template with a table's column names and types; bounds and categories are for you to fill in.
+
+    They must come from what is known about the variables: read from the records they would give records away.
+    """
+    with clear_messages():
+        from ..atomic import write_atomically
+        from ..readers import open_table
+        from ..schema_file import schema_template
+
+        table = open_table(source, query, form=None if form is None else form.value, delimiter=delimiter)
+        text = schema_template(table, target)
+        if output is None:
+            typer.echo(text, nl=False)
+        else:
+            write_atomically(output, text, overwrite=force)
+
+
+@app.command(epilog="Example: hardzero schema check people.toml people.csv")
+def check(
+    schema_path: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The schema.", show_default=False)],
+    source: Source = None,
+    query: Query = None,
+    form: FormOption = None,
+    delimiter: Delimiter = None,
+    holder: Annotated[
+        bool,
+        typer.Option("--holder", help="Also count missing, clipped and unknown cells: for the holder only."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a schema, and whether a table's columns fit it; no record is read unless the data holder asks."""
+    with clear_messages():
+        from ..readers import open_table
+        from ..schema_file import load_schema
+        from ..table_check import check_table
+
+        schema = load_schema(schema_path)
+        if source is None and query is None:
+            typer.echo(json.dumps({"features": len(schema.features)}) if as_json else "the schema is in order")
+            return
+        table = open_table(source, query, form=None if form is None else form.value, delimiter=delimiter)
+        found = check_table(schema, table, holder=holder)
+        typer.echo(json.dumps(asdict(found)) if as_json else str(found))
+        if not found.passed:
+            raise typer.Exit(1)

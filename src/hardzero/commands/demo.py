@@ -1,0 +1,39 @@
+"""The bundled sample as files, for the demo and the walk-through."""
+
+from __future__ import annotations
+
+import csv
+import lzma
+from importlib import resources
+from pathlib import Path
+
+from ..atomic import write_atomically
+
+FILES = {"adult.csv": "adult-sample.csv.xz", "adult-new.csv": "adult-sample-test.csv.xz", "adult.toml": "adult.toml"}
+"""Names in the folder, and of the bundled files: rows to learn from, new rows, and what is publicly known."""
+
+
+def copy_sample(folder: Path, *, overwrite: bool = False) -> None:
+    """Write the sample of UCI Adult and its schema into a folder, which is made if need be.
+
+    Privacy
+    -------
+    Sensitive: raw records (of a public data set).
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, bundled in FILES.items():
+        content = resources.files("hardzero.samples").joinpath(bundled).read_bytes()
+        text = (lzma.decompress(content) if bundled.endswith(".xz") else content).decode()
+        write_atomically(folder / name, text, overwrite=overwrite)
+
+
+def accuracy(predictions: Path) -> float:
+    """Share of rows whose prediction is the income that was copied beside it.
+
+    Privacy
+    -------
+    Sensitive for the people in this table.
+    """
+    with predictions.open(newline="", encoding="utf-8") as file:
+        hits = [row["income"] == row["prediction"] for row in csv.DictReader(file)]
+    return hits.count(True) / len(hits)

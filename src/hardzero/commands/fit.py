@@ -1,0 +1,108 @@
+"""From a table and a schema to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..atomic import refuse_to_write
+from ..checks import InputError
+from ..data import Bounds
+from ..encoder import SchemaEncoder
+from ..model_file import FittedModel
+from ..readers import TableReader
+from ..schema import Schema
+from ..stacked import StackedData
+from ..table_check import check_table
+
+_DENSE_FROM = 0.3
+"""Above this share of nonzero entries four bytes for each entry are fewer than eight for each nonzero."""
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Encoded rows, and the place of each row's class in the schema.
+
+    Privacy
+    -------
+    Sensitive.
+    """
+
+    data: StackedData
+    classes: np.typing.NDArray[np.int16]
+
+
+def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None]) -> TrainingRows:
+    """Read and encode a table batch by batch; ``heard`` is told how many rows have been read.
+
+    Peak memory is the result, 4 bytes an entry or 8 a nonzero, and a few batches.
+
+    Privacy
+    -------
+    Sensitive.
+    """
+    if problems := check_table(schema, reader).problems:
+        raise InputError("the table does not fit the schema: " + "; ".join(problems))
+    encoder = SchemaEncoder(schema)
+    order = np.argsort(schema.target.classes)
+    sorted_classes = np.array(schema.target.classes)[order]
+    labels: list[np.typing.NDArray[np.int16]] = []
+
+    def batches() -> Iterator[Any]:
+        seen = 0
+        for batch in reader.batches(columns=[*(column.name for column in schema.used), schema.target.name]):
+            encoded = encoder.encode(batch)
+            labels.append(order[np.searchsorted(sorted_classes, np.asarray(encoded.y))].astype(np.int16))
+            seen += batch.num_rows
+            heard(seen)
+            yield encoded.X.toarray() if encoded.X.nnz > _DENSE_FROM * np.prod(encoded.X.shape) else encoded.X
+
+    data = StackedData.from_batches(batches(), Bounds.parse((-1, 1), len(schema.features)))
+    if data.n_rows == 0:
+        raise InputError(f"{reader.source} has no rows to learn from")
+    return TrainingRows(data, np.concatenate(labels))
+
+
+def fit_rows(rows: TrainingRows, schema: Schema, estimator: Any) -> FittedModel:
+    """Fit an estimator that `build_estimator` made, and give its classes back their names.
+
+    Privacy
+    -------
+    Releases a model, with the guarantee of the estimator.
+    """
+    names = [feature.name for feature in schema.features]
+    estimator.fit_table(rows.data, rows.classes, names)
+    estimator.classes_ = np.array(schema.target.classes)
+    return FittedModel.from_estimator(estimator, schema)
+
+
+def refuse_dropping(schema: Schema, neighbours: str) -> None:
+    """Refuse to drop rows where records are exchanged: the number of rows left would differ between neighbours.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if schema.missing == "drop" and neighbours == "replace-one":
+        raise InputError(
+            "the schema drops rows with missing values, which replace-one neighbours do not cover; set its missing "
+            "policy to zero, or use add-remove neighbours"
+        )
+
+
+def refuse_outputs(paths: Sequence[Path | None], overwrite: bool) -> None:
+    """Refuse files that could not be written at the end, before hours are spent and a budget with them.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    given = [path for path in paths if path is not None]
+    if len({path.resolve() for path in given}) < len(given):
+        raise InputError("two outputs have the same name; give each its own")
+    for path in given:
+        refuse_to_write(path, overwrite=overwrite)
