@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -325,3 +326,18 @@ def test_the_sample_that_the_demo_copies_fits_its_schema(tmp_path):
     copy_sample(tmp_path)
     assert call("schema", "check", tmp_path / "adult.toml", tmp_path / "adult.csv").exit_code == 0
     shutil.rmtree(tmp_path)
+
+
+def test_the_readmes_six_commands(tmp_path):
+    pytest.importorskip("jinja2")
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    (block,) = re.findall(r"```sh\n(.*?)```", readme, flags=re.DOTALL)
+    commands = block.strip().splitlines()
+    assert len(commands) == 6
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for command in commands:
+        done = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert {"mine.toml", "mine.json", "mine.html", "answers.csv"} <= set(files(tmp_path / "people"))

@@ -47,7 +47,7 @@ class Effort:
 
     trials: int = 50
     plain_steps: int = 50_000
-    plain_trials: int = 5
+    plain_trials: int = 1
     pilots: int = 5
     tried: tuple[int, ...] = (0, 1, 2, 3, 4)
     epsilons: tuple[float, ...] = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
