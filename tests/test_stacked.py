@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from hardzero import DensePrivateLogisticRegression, SparsePrivateLogisticRegression, TwoStageLogisticRegression
+from hardzero import stacked as stacked_module
 from hardzero.data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.stacked import StackedData
 
@@ -71,8 +72,10 @@ def test_a_constant_and_blocks_by_owner(store):
         assert np.array_equal(one.codes, other.codes if store == "dense" else other.codes.todense())
 
 
-def test_blocks_take_half_the_memory_and_subsets_none():
+def test_blocks_take_half_the_memory_and_subsets_none(monkeypatch):
+    monkeypatch.setattr(stacked_module, "_CACHED", 50 * P)
     whole, stacked = table()
+    assert max(len(block) for block in stacked._blocks) == 50
     assert sum(block.nbytes for block in stacked._blocks) == whole.codes.nbytes // 2
     assert all(
         one is other for one, other in zip(stacked._blocks, stacked.subset(np.array([1]))._blocks, strict=True)
@@ -82,7 +85,7 @@ def test_blocks_take_half_the_memory_and_subsets_none():
 
 
 def test_nothing_of_the_rows_is_shown():
-    assert repr(table()[1]) == "StackedData(300 rows, 7 features, 4 blocks)"
+    assert repr(table()[1]) == "StackedData(300 rows, 7 features, 3 blocks)"
 
 
 @every_store

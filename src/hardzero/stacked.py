@@ -15,7 +15,10 @@ from scipy import sparse
 
 from .data import MAX_ROWS, BoundedData, Bounds, FloatArray, IntArray
 
-Block = Any  # NDArray[np.float32] or csc_array of int32
+Block = Any  # NDArray[np.float32] or csc_array of int32, by columns
+
+_CACHED = 2**18
+"""Entries of a dense block."""
 
 
 class StackedData:
@@ -31,6 +34,8 @@ class StackedData:
         self._picked = picked
         self.n_rows = sum(block.shape[0] for block in blocks)
         self.n_features = len(picked)
+        width = blocks[0].shape[1] if blocks else 0
+        self._is_all = np.array_equal(picked, np.arange(width))
 
     def __repr__(self) -> str:
         return f"StackedData({self.n_rows} rows, {self.n_features} features, {len(self._blocks)} blocks)"
@@ -38,7 +43,7 @@ class StackedData:
     @classmethod
     def from_batches(cls, batches: Iterable[Any], bounds: Bounds) -> StackedData:
         """Clip, scale and round batches of rows, dense or sparse, keeping one batch at a time beside the result."""
-        blocks = [_compact(BoundedData.from_matrix(batch, bounds)) for batch in batches]
+        blocks = [block for batch in batches for block in _compact(BoundedData.from_matrix(batch, bounds))]
         if sum(block.shape[0] for block in blocks) > MAX_ROWS:
             raise ValueError(f"there are more than {MAX_ROWS} rows, which cannot be summed exactly")
         return cls(blocks, np.arange(len(bounds.lower)))
@@ -76,7 +81,7 @@ class StackedData:
 
     def with_constant(self) -> StackedData:
         """Return the same rows with one more feature that is 1 everywhere."""
-        blocks = [_compact(part.with_constant()) for _, part in self._parts()]
+        blocks = [block for _, part in self._parts() for block in _compact(part.with_constant())]
         return StackedData(blocks, np.arange(self.n_features + 1))
 
     def blocks(self, owners: IntArray, count: int) -> list[BoundedData]:
@@ -92,22 +97,28 @@ class StackedData:
         start = 0
         for block in self._blocks:
             stop = start + block.shape[0]
-            picked = block[:, self._picked]
-            dtype = np.int64 if sparse.issparse(picked) else np.float64
-            yield slice(start, stop), BoundedData(picked.astype(dtype))
+            yield slice(start, stop), BoundedData(self._codes(block))
             start = stop
+
+    def _codes(self, block: Block) -> Any:
+        """The picked features of a block, by columns, as an ordinary table has them."""
+        if isinstance(block, sparse.csc_array):
+            return block[:, self._picked].astype(np.int64)
+        rows = block.T if self._is_all else block.T[self._picked]  # whole columns are copied at once
+        return rows.astype(np.float64).T
 
     def _whole(self) -> BoundedData:
         """All rows in one piece, for what needs them so: only the non-private optimum and the votes of blocks do."""
-        picked = [block[:, self._picked] for block in self._blocks]
-        if any(sparse.issparse(block) for block in picked):
-            return BoundedData(sparse.vstack(picked, format="csc").astype(np.int64))
-        return BoundedData(np.asfortranarray(np.vstack(picked), dtype=np.float64))
+        codes = [self._codes(block) for block in self._blocks]
+        if any(sparse.issparse(block) for block in codes):
+            return BoundedData(sparse.vstack(codes, format="csc").astype(np.int64))
+        return BoundedData(np.asfortranarray(np.vstack(codes)))
 
 
-def _compact(data: BoundedData) -> Block:
-    """Codes in half the memory."""
+def _compact(data: BoundedData) -> list[Block]:
+    """Codes in half the memory, dense ones in blocks that the processor's cache holds as doubles."""
     codes: Any = data.codes
     if isinstance(codes, sparse.csc_array):
-        return codes.astype(np.int32)
-    return np.ascontiguousarray(codes, dtype=np.float32)
+        return [codes.astype(np.int32)]
+    rows = max(_CACHED // max(data.n_features, 1), 1)
+    return [np.asfortranarray(codes[i : i + rows], dtype=np.float32) for i in range(0, data.n_rows, rows)]
