@@ -77,7 +77,10 @@ def files(folder):
 def test_fit_inspect_report_predict_and_export(folder):
     pytest.importorskip("jinja2")
     pytest.importorskip("onnx")
-    assert "differential privacy" in fit(folder, "--epsilon", 20, "--report", folder / "report.html").output
+    said = fit(folder, "--epsilon", 20, "--report", folder / "report.html").output
+    assert "differential privacy" in said
+    assert "the schema: columns" in said
+    assert "how many rows were left" not in said
     assert "NOT PRIVATE" not in (folder / "model.json").read_text()
     shown = call("inspect", folder / "model.json")
     assert shown.exit_code == 0
@@ -138,7 +141,7 @@ def test_a_seeded_fit_repeats_itself_and_says_that_it_is_not_private(folder):
 
 def test_rows_that_the_schema_drops_get_empty_predictions(folder):
     (folder / "people.toml").write_text(SCHEMA.format(positive="yes", missing="drop"))
-    fit(folder, "--epsilon", 20)
+    assert "how many rows were left" in fit(folder, "--epsilon", 20).output
     (folder / "new.csv").write_text("age,town\n50,north\n,south\n70,south\n")
     assert call("predict", folder / "model.json", folder / "new.csv", "-o", folder / "out.csv").exit_code == 0
     lines = (folder / "out.csv").read_text().splitlines()

@@ -267,7 +267,7 @@ def test_notebooks_show_unfitted_estimators_as_scikit_learn_does():
     import sklearn
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scikit-learn's parser does not know the section "Privacy"
+        warnings.simplefilter("error")  # scikit-learn's parser does not know the section "Privacy"
         estimator = SparsePrivateLogisticRegression()
         assert "sk-" in estimator._repr_html_()
         assert "sk-" in estimator._repr_mimebundle_()["text/html"]

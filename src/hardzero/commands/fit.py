@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,13 @@ def fit_rows(rows: TrainingRows, schema: Schema, estimator: Any) -> FittedModel:
     names = [feature.name for feature in schema.features]
     estimator.fit_table(rows.data, rows.classes, names)
     estimator.classes_ = np.array(schema.target.classes)
+    public = (
+        *estimator.privacy_.assumed_public,
+        "the schema: columns, bounds, categories, missing values",
+    )
+    if schema.missing == "drop":
+        public = (*public, "how many rows were left after those with missing values were dropped")
+    estimator.privacy_ = replace(estimator.privacy_, assumed_public=public)
     return FittedModel.from_estimator(estimator, schema)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import abc
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -92,11 +93,11 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
     def _repr_html_(self) -> Any:
         """What notebooks show; not there when scikit-learn is told to display text."""
         shown = super()._repr_html_
-        return self._html_of_fit if hasattr(self, "privacy_") else shown
+        return self._html_of_fit if hasattr(self, "privacy_") else partial(_shown_quietly, shown)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         if not hasattr(self, "privacy_") or not hasattr(self, "_repr_html_"):
-            return super()._repr_mimebundle_(**options)  # type: ignore[no-any-return]  # scikit-learn is untyped
+            return _shown_quietly(super()._repr_mimebundle_, **options)  # type: ignore[no-any-return]
         return {"text/plain": repr(self), "text/html": self._html_of_fit()}
 
     def _html_of_fit(self) -> str:
@@ -425,6 +426,13 @@ class NonPrivateFit:
     def _statement(self, plan: Any, assumed_public: tuple[str, ...]) -> PrivacyStatement:
         event = NotPrivate("weights fitted without noise")
         return PrivacyStatement(np.inf, 0.0, Neighbours.ADD_REMOVE, (event,), assumed_public)
+
+
+def _shown_quietly(show: Callable[..., Any], **options: Any) -> Any:
+    """Let scikit-learn display an estimator, whose parser of docstrings does not know our section."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Unknown section Privacy")
+        return show(**options)
 
 
 def _refuse_text(name: str, values: Any) -> None:
