@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -36,6 +37,12 @@ def reproduce(
             help="Seeds of each cell; a fifth of them for covtype.",
         ),
     ] = None,
+    pilots: Annotated[
+        int | None,
+        typer.Option(
+            min=1, show_default="5, or 1 with --quick", help="Splits on which parameters of the figures are tuned."
+        ),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few trials of everything, to see that it runs.")] = False,
     jobs: Annotated[
         int, typer.Option(min=1, show_default="all cores", help="Worker processes, of one thread each.")
@@ -63,6 +70,8 @@ def reproduce(
     if unknown := [name for name in names if name not in experiments.DATA_SETS]:
         fail(f"--data {unknown[0]} is not in the paper's tables; use one of: {', '.join(experiments.DATA_SETS)}")
     effort = experiments.quick(trial_count or 2) if quick else experiments.Effort(trial_count or 50)
+    if pilots is not None:
+        effort = replace(effort, pilots=pilots)
     try:
         with trials.Runner(jobs) as runner:
             commands.reproduce(target.value, effort, runner, output, names, typer.echo)
