@@ -98,6 +98,17 @@ def test_rows_of_other_trials_are_kept(tmp_path, uninterrupted):
     assert len(read(path)) == len(TRIALS) + 1
 
 
+def test_finished_trials_are_taken_without_running_any(tmp_path, uninterrupted):
+    path = tmp_path / "toy.jsonl"
+    path.write_bytes(b"".join(uninterrupted.splitlines(keepends=True)[:3]))
+    before = path.read_bytes()
+    with Runner(1, finished_only=True) as runner:
+        rows = runner.run(TRIALS, failing, path)
+    assert rows == read(path)
+    assert len(rows) == 3
+    assert path.read_bytes() == before
+
+
 def test_a_damaged_line_elsewhere_is_named(tmp_path, uninterrupted):
     path = tmp_path / "toy.jsonl"
     path.write_bytes(uninterrupted.replace(b'{"trial"', b'{"tri', 1))

@@ -47,6 +47,9 @@ def reproduce(
     jobs: Annotated[
         int, typer.Option(min=1, show_default="all cores", help="Worker processes, of one thread each.")
     ] = os.cpu_count() or 1,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Run nothing: write what the finished trials give.")
+    ] = False,
     output: Annotated[Path, typer.Option(file_okay=False, help="Folder for results, tables and figures.")] = Path(
         "reproduction"
     ),
@@ -73,7 +76,7 @@ def reproduce(
     if pilots is not None:
         effort = replace(effort, pilots=pilots)
     try:
-        with trials.Runner(jobs) as runner:
+        with trials.Runner(jobs, finished_only=finished) as runner:
             commands.reproduce(target.value, effort, runner, output, names, typer.echo)
     except (DataNotFound, trials.DamagedResultsError) as error:
         fail(str(error))

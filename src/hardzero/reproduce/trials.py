@@ -105,10 +105,13 @@ class Runner:
         Number of worker processes.
     console : rich.console.Console, optional
         Where the progress bar goes.
+    finished_only : bool, default=False
+        Run nothing: take the trials that are in the file.
     """
 
-    def __init__(self, jobs: int, console: Console | None = None) -> None:
+    def __init__(self, jobs: int, console: Console | None = None, *, finished_only: bool = False) -> None:
         self.jobs = jobs
+        self.finished_only = finished_only
         self.console = console
         self._pool: ProcessPoolExecutor | None = None
 
@@ -143,11 +146,13 @@ class Runner:
         Returns
         -------
         dict
-            The results of ``trials``.
+            The results of ``trials``; of finished ones only, if the runner was told so.
         """
         wanted = list(dict.fromkeys(trials))
         path.parent.mkdir(parents=True, exist_ok=True)
         rows = read(path)
+        if self.finished_only:
+            return {trial: rows[trial] for trial in wanted if trial in rows}
         todo = [trial for trial in wanted if trial not in rows]
         if todo:
             write(path, rows)  # without a line cut short, to which the next one would be glued
