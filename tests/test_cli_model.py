@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from hardzero import SparsePrivateLogisticRegression
 from hardzero.cli import app
 from hardzero.commands.demo import copy_sample
 from hardzero.model_file import FittedModel
@@ -131,6 +132,26 @@ def test_options_reach_the_method(folder):
     result = fit(folder, "--method", "ight", "--option", "max_features=1", "--option", "n_iter=10", "--json")
     assert len(json.loads(result.output)["kept"]) == 1
     assert FittedModel.load(folder / "model.json").parameters["n_iter"] == 10
+
+
+def test_an_option_may_be_text(folder):
+    fit(folder, "--method", "admm", "--option", "penalty_shape=l1/2", "--epsilon", 50)
+    assert FittedModel.load(folder / "model.json").parameters["penalty_shape"] == "l1/2"
+
+
+def test_predicting_from_a_model_without_a_schema(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(500, 2))
+    estimator = SparsePrivateLogisticRegression(epsilon=50.0, bounds=(-1, 1)).fit(X, X[:, 0] > 0)
+    FittedModel.from_estimator(estimator, feature_names=["a", "b"]).save(tmp_path / "model.json")
+    (tmp_path / "new.csv").write_text("b,a\n0.1,0.9\n0.1,-0.9\n")
+    assert call("predict", tmp_path / "model.json", tmp_path / "new.csv", "-o", tmp_path / "out.csv").exit_code == 0
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["prediction", "True", "False"]
+    (tmp_path / "new.csv").write_text("b,a\n0.1,north\n")
+    result = call("predict", tmp_path / "model.json", tmp_path / "new.csv", "-o", tmp_path / "bad.csv")
+    assert result.exit_code == 1
+    assert "must hold numbers" in result.output
 
 
 def test_a_seeded_fit_repeats_itself_and_says_that_it_is_not_private(folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -112,9 +113,9 @@ class _GradientSteps(PrivateFit, LinearClassifier):
         coef = noisy_steps(problem, plan, self._sparse(problem), self._source())
         return split_intercept(coef, self.fit_intercept)
 
+    @abc.abstractmethod
     def _sparse(self, problem: Problem) -> Callable[[FloatArray], FloatArray]:
         """What is done to the weights after every step."""
-        raise NotImplementedError
 
 
 class PrivateIGHTLogisticRegression(_GradientSteps):
