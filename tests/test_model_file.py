@@ -295,7 +295,8 @@ def test_any_change_is_read_or_refused_and_never_worse(path, value):
         part = part[step]
     part[path[-1]] = value
     with contextlib.suppress(ModelFileError):
-        FittedModel.from_json(json.dumps(content))
+        model = FittedModel.from_json(json.dumps(content))
+        assert FittedModel.from_json(model.to_json()) == model
 
 
 @given(st.integers(0, 1500), st.binary(min_size=1, max_size=3))
@@ -305,7 +306,8 @@ def test_damaged_bytes_are_read_or_refused_and_never_worse(tmp_path_factory, pla
     file = tmp_path_factory.getbasetemp() / "damaged.json"
     file.write_bytes(content[:place] + damage + content[place + len(damage) :])
     with contextlib.suppress(ModelFileError):
-        FittedModel.load(file)
+        model = FittedModel.load(file)
+        assert FittedModel.from_json(model.to_json()) == model
 
 
 def test_an_error_names_the_file(tmp_path):

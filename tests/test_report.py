@@ -131,7 +131,9 @@ def test_hostile_names_stay_text(model):
 @given(models())
 @settings(max_examples=25)
 def test_any_model_has_a_report(model):
-    Page(render_report(model))
+    text = render_report(model)
+    assert FittedModel.from_json(embedded(text)) == model
+    assert Page(text).text
 
 
 def test_a_seeded_model_is_stamped():

@@ -15,12 +15,10 @@ from ..data import Bounds
 from ..encoder import SchemaEncoder
 from ..model_file import FittedModel
 from ..readers import TableReader
+from ..readers.matrix import DENSE_FROM
 from ..schema import Schema
 from ..stacked import StackedData
 from ..table_check import check_table
-
-_DENSE_FROM = 0.3
-"""Above this share of nonzero entries four bytes for each entry are fewer than eight for each nonzero."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None])
             labels.append(order[np.searchsorted(sorted_classes, np.asarray(encoded.y))].astype(np.int16))
             seen += batch.num_rows
             heard(seen)
-            yield encoded.X.toarray() if encoded.X.nnz > _DENSE_FROM * np.prod(encoded.X.shape) else encoded.X
+            yield encoded.X.toarray() if encoded.X.nnz > DENSE_FROM * np.prod(encoded.X.shape) else encoded.X
 
     data = StackedData.from_batches(batches(), Bounds.parse((-1, 1), len(schema.features)))
     if data.n_rows == 0:

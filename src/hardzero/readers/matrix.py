@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 Matrix: TypeAlias = "NDArray[np.float32] | sparse.csr_array[np.float64, tuple[int, int]]"
 
-_DENSE_FROM = 0.3
-"""Above this share of nonzero entries, four bytes for each entry are fewer than twelve for each nonzero."""
+DENSE_FROM = 0.3
+"""Above this share of nonzero entries dense storage in single precision is about as small as sparse storage."""
 
 
 def read_encoded(
@@ -58,7 +58,7 @@ def read_encoded(
     for batch in reader.batches(rows, columns):
         encoded = encoder.encode(batch)
         if store is None:
-            dense = encoded.X.nnz > _DENSE_FROM * encoded.X.shape[0] * width
+            dense = encoded.X.nnz > DENSE_FROM * encoded.X.shape[0] * width
             store = _DenseRows(width, reader.n_rows) if dense else _SparseRows(width)
         store.add(encoded.X)
         labels.add(encoded.y)
