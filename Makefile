@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BUILT_FROM := pyproject.toml setup.py $(wildcard src/hardzero/kernels/*.pyx src/hardzero/kernels/*.hpp)
 
-.PHONY: demo test lint types unit experiments reproduce docs clean
+.PHONY: demo test lint types unit experiments reproduce bench docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hardzero demo --output demo --force
@@ -30,6 +31,10 @@ reproduce: $(VENV)/.reproduce
 	$(BIN)/hardzero reproduce all --output experiments/results/reproduce
 	$(BIN)/python experiments/reproduction_report.py
 
+# BENCH holds options, such as BENCH=--quick or BENCH="--only steps".
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/run.py $(BENCH)
+
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
@@ -37,19 +42,23 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hardzero needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.demo: $(BIN)/python pyproject.toml
+$(VENV)/.demo: $(BIN)/python $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,io,report]'
 	touch $@
 
-$(VENV)/.dev: $(BIN)/python pyproject.toml
+$(VENV)/.dev: $(BIN)/python $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-$(VENV)/.reproduce: $(BIN)/python pyproject.toml
+$(VENV)/.reproduce: $(BIN)/python $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[reproduce]'
 	touch $@
 
-$(VENV)/.docs: $(BIN)/python pyproject.toml
+$(VENV)/.bench: $(BIN)/python $(BUILT_FROM)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	touch $@
+
+$(VENV)/.docs: $(BIN)/python $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@
 

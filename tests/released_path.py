@@ -34,7 +34,7 @@ class Path(Recorder):
             slopes = 2.0 ** self._answers.integers(-6, 4, size) * self._answers.choice([-1, 1], size)
         return (np.ravel(slopes) * self._n_rows * UNIT).astype(np.int64)
 
-    def select(self, scores, sensitivity, eta, source):
+    def select(self, scores, sensitivity, eta, source, tops=None):
         drawn = super().select(scores, sensitivity, eta, source)
         return drawn if self._choices is None else self._choices[len(self.scores) - 1]
 

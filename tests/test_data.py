@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from hardzero import data
 from hardzero.data import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, BoundedData, Bounds
+from hardzero.kernels import reference
 
 FORMATS = {
     "dense": np.asarray,
@@ -195,8 +195,9 @@ class TestGradient:
     def test_blocks_of_rows_add_up(self, monkeypatch, block):
         X, residuals = grid_data(50, 4), residuals_for(50, 2)
         expected = bounded(X).gradient(residuals)
-        monkeypatch.setattr(data, "_EXACT_ROWS", block)
-        assert np.array_equal(bounded(X).gradient(residuals), expected)
+        monkeypatch.setattr(reference, "_ENTRIES_AT_ONCE", 8 * block)
+        columns = bounded(X).by_feature.matrix
+        assert np.array_equal(reference.column_sums(columns, residuals.astype(np.int32)), expected)
 
     @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
     def test_the_largest_sums_beyond_one_block_are_exact(self, make):

@@ -65,17 +65,20 @@ def test_projection_gives_exact_zeros():
 
 
 GRADIENT = np.array([[1, -5, 2], [7, 0, -3]])
+TOPS = np.array([[5], [7]])
 
 
 def test_the_joint_ball_offers_every_corner_in_one_selection():
-    (scores,) = L1Ball(4.0).scores(GRADIENT)
-    assert exact(scores).tolist() == [-1, 5, -2, -7, 0, 3]
+    (scores,) = L1Ball(4.0).scores(GRADIENT, TOPS)
+    assert exact(scores.slopes).tolist() == [1, -5, 2, 7, 0, -3]
+    assert exact(scores.tops).tolist() == [5, 7]
 
 
 def test_the_ball_per_output_offers_one_selection_each():
-    first, second = L1BallPerOutput(4.0).scores(GRADIENT)
-    assert exact(first).tolist() == [-1, 5, -2]
-    assert exact(second).tolist() == [-7, 0, 3]
+    first, second = L1BallPerOutput(4.0).scores(GRADIENT, TOPS)
+    assert exact(first.slopes).tolist() == [1, -5, 2]
+    assert exact(second.slopes).tolist() == [7, 0, -3]
+    assert [exact(scores.tops).tolist() for scores in (first, second)] == [[5], [7]]
 
 
 @given(st.integers(1, 5), st.integers(1, 9), st.data())
@@ -86,11 +89,25 @@ def test_an_index_means_the_entry_whose_score_it_is(outputs, n_features, data):
     for ball in (L1Ball(2.5), L1BallPerOutput(2.5)):
         found = [
             ball.vertex(i, index, sign, n_features)
-            for i, scores in enumerate(ball.scores(gradient))
-            for index in np.flatnonzero(exact(scores) == -gradient[output, feature])
+            for i, scores in enumerate(ball.scores(gradient, gradient))
+            for index in np.flatnonzero(exact(scores.slopes) == gradient[output, feature])
         ]
         assert found == [Vertex(output, feature, sign * 2.5)]
 
 
 def test_scores_show_nothing_when_printed():
-    assert "5" not in repr(L1Ball(1.0).scores(GRADIENT))
+    assert "5" not in repr(L1Ball(1.0).scores(GRADIENT, TOPS))
+
+
+@given(st.floats(0, 1), st.integers(1, 5), st.data())
+def test_row_norms_bound_every_path_of_corners(share, outputs, data):
+    """After corners with weights that add up to a share, no output's norms exceed what the ball says."""
+    for ball in (L1Ball(2.5), L1BallPerOutput(2.5)):
+        coef = np.zeros((outputs, 4))
+        for i in range(1 if isinstance(ball, L1Ball) else outputs):
+            for weight in (0.25, 0.75):
+                index = data.draw(st.integers(0, coef.size - 1 if isinstance(ball, L1Ball) else 3))
+                vertex = ball.vertex(i, index, data.draw(st.sampled_from([-1, 1])), 4)
+                coef[vertex.output, vertex.feature] += share * weight * vertex.value
+        norms, limits = np.sort(np.abs(coef).sum(axis=1)), np.sort(ball.row_norms(share, outputs))
+        assert np.all(np.cumsum(norms[::-1]) <= np.cumsum(limits[::-1]) + 1e-12)

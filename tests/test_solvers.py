@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hardzero.data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
-from hardzero.geometry import L1Ball, L1BallPerOutput
+from hardzero.geometry import L1Ball, L1BallPerOutput, Scores
 from hardzero.losses import Logistic, Softmax, Squared
 from hardzero.optimum import l1_optimum
 from hardzero.privacy.mechanisms import Sensitive
@@ -132,14 +132,18 @@ def test_a_seed_repeats_a_private_run(logistic, selector_of):
     assert not np.array_equal(first.coef, other.coef)
 
 
+def scores_of(slopes):
+    return Scores(Sensitive(slopes), Sensitive(np.abs(slopes)))
+
+
 def test_selectors_agree_on_what_a_sign_means():
-    """A large score is good: both noisy selectors must pick the sign that the exact one picks."""
-    scores = np.array([10, -1000, 500]) * 2**40
+    """Downhill: both noisy selectors must pick the sign that the exact one picks, against the steepest slope."""
+    slopes = np.array([10, -1000, 500]) * 2**40
     for flip in (1, -1):
-        wanted = ExactSelector()(Sensitive(flip * scores), RESIDUAL_ONE)
-        assert wanted == (1, -flip)
-        assert ExponentialSelector(1e3, 1, SystemSource())(Sensitive(flip * scores), RESIDUAL_ONE) == wanted
-        assert LaplaceSelector(2**30, SystemSource())(Sensitive(flip * scores), RESIDUAL_ONE) == wanted
+        wanted = ExactSelector()(scores_of(flip * slopes), RESIDUAL_ONE)
+        assert wanted == (1, flip)
+        assert ExponentialSelector(1e3, 1, SystemSource())(scores_of(flip * slopes), RESIDUAL_ONE) == wanted
+        assert LaplaceSelector(2**30, SystemSource())(scores_of(flip * slopes), RESIDUAL_ONE) == wanted
 
 
 def test_a_smaller_cap_makes_the_exponential_selector_surer():
@@ -148,7 +152,7 @@ def test_a_smaller_cap_makes_the_exponential_selector_surer():
 
     def hits(cap):
         selector = ExponentialSelector(0.5, 1, SeededSource(3))
-        return sum(selector(Sensitive(scores), cap) == (0, 1) for _ in range(400))
+        return sum(selector(scores_of(-scores), cap) == (0, 1) for _ in range(400))
 
     # The chance is 1/(1 + 6·e^-η·d/2 + e^-η·d) at depth d: 0.16 for d = 1, at the full cap, and 0.67 for d = 10.
     assert hits(RESIDUAL_ONE) < 0.3 * 400 < 0.5 * 400 < hits(RESIDUAL_ONE // 10)
@@ -159,8 +163,8 @@ def test_exchanging_a_record_halves_what_a_score_counts():
     rng = np.random.default_rng(0)
     for seed in range(50):
         scores = rng.integers(-(2**36), 2**36, 8)
-        once = ExponentialSelector(2.0, 1, SeededSource(seed))(Sensitive(scores), RESIDUAL_ONE)
-        twice = ExponentialSelector(2.0, 2, SeededSource(seed))(Sensitive(2 * scores), RESIDUAL_ONE)
+        once = ExponentialSelector(2.0, 1, SeededSource(seed))(scores_of(scores), RESIDUAL_ONE)
+        twice = ExponentialSelector(2.0, 2, SeededSource(seed))(scores_of(2 * scores), RESIDUAL_ONE)
         assert once == twice
 
 

@@ -72,11 +72,11 @@ def test_a_constant_and_blocks_by_owner(store):
         assert np.array_equal(one.codes, other.codes if store == "dense" else other.codes.todense())
 
 
-def test_blocks_take_half_the_memory_and_subsets_none(monkeypatch):
+def test_blocks_take_four_bytes_a_number_and_subsets_none(monkeypatch):
     monkeypatch.setattr(stacked_module, "_CACHED", 50 * P)
     whole, stacked = table()
     assert max(len(block) for block in stacked._blocks) == 50
-    assert sum(block.nbytes for block in stacked._blocks) == whole.codes.nbytes // 2
+    assert sum(block.nbytes for block in stacked._blocks) == whole.codes.nbytes == 4 * whole.codes.size
     assert all(
         one is other for one, other in zip(stacked._blocks, stacked.subset(np.array([1]))._blocks, strict=True)
     )

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from . import kernels
+from .kernels import Lines
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -30,9 +34,6 @@ MAX_ROWS = 2**26
 
 MAX_FEATURES = 8_000_000
 """Beyond this the proofs' allowances for rounding do not hold."""
-
-_EXACT_ROWS = 2**17
-"""Double precision adds products below 2³⁶ exactly over this many rows, so that BLAS may be used."""
 
 _COLUMNS_AT_ONCE = 64
 _SMALLEST_BOUND = 1e-290
@@ -132,25 +133,41 @@ class Table(Protocol):
 
 
 class BoundedData:
-    """Rows within public bounds, scaled to [-1, 1], stored by columns, dense or sparse.
+    """Rows within public bounds, scaled to [-1, 1], stored by features, dense or sparse.
+
+    Parameters
+    ----------
+    codes : array or csc_array of int32, (rows, features)
+        Whole numbers within ± ``FEATURE_ONE``; an array should be Fortran-ordered.
+    rows : csr_array of int32, optional
+        The same by rows, where that exists already.
 
     Privacy
     -------
     Sensitive. Values outside the bounds are clipped, silently, because a message would reveal them.
     """
 
-    def __init__(self, codes: FloatArray | sparse.csc_array) -> None:
-        self._codes: Any = codes
+    def __init__(self, codes: Any, rows: Any = None) -> None:
+        self._codes = codes
         self._is_sparse = sparse.issparse(codes)
+        self._rows = rows
         self.n_rows, self.n_features = codes.shape
+        self.by_feature = Lines(codes if self._is_sparse else np.ascontiguousarray(codes.T))
 
     def __repr__(self) -> str:
         return f"BoundedData({self.n_rows} rows, {self.n_features} features)"
 
     @property
     def codes(self) -> Any:
-        """Whole numbers, (rows, features), dense in double precision or CSC."""
+        """Whole numbers, (rows, features), dense or CSC."""
         return self._codes
+
+    @cached_property
+    def by_row(self) -> Lines:
+        """The same numbers by rows, made when first asked for."""
+        if self._is_sparse:
+            return Lines(self._codes.tocsr() if self._rows is None else self._rows)
+        return Lines(np.ascontiguousarray(self._codes))
 
     @classmethod
     def from_matrix(cls, X: Any, bounds: Bounds) -> BoundedData:
@@ -161,25 +178,19 @@ class BoundedData:
                 "features can be summed exactly"
             )
         if sparse.issparse(X):
-            return cls(_sparse_codes(X, bounds))
+            return _sparse_codes(X, bounds)
         return cls(_dense_codes(X, bounds))
 
     def gradient(self, residuals: IntArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
-        if self._is_sparse:
-            return np.ascontiguousarray((self._codes.T @ residuals).T)
-        total = np.zeros((residuals.shape[1], self.n_features), dtype=np.int64)
-        for start in range(0, self.n_rows, _EXACT_ROWS):
-            rows = slice(start, start + _EXACT_ROWS)
-            total += (residuals[rows].T.astype(np.float64) @ self._codes[rows]).astype(np.int64)
-        return total
+        return kernels.column_sums(self.by_feature, residuals)
 
     def square_gradient(self, codes: IntArray) -> IntArray:
         """Sum code times squared feature over all rows, exactly; squares are rounded down to multiples of 2⁻¹⁶."""
         total = np.zeros(self.n_features, dtype=np.int64)
         for j in range(self.n_features):
             rows, values = self._column(j)
-            squares = np.square(values).astype(np.int64) >> FEATURE_BITS
+            squares = np.square(values.astype(np.int64)) >> FEATURE_BITS
             total[j] = np.dot(squares, codes[rows])
         return total
 
@@ -190,9 +201,8 @@ class BoundedData:
         """
         largest = float(np.abs(coef).sum(axis=1).max(initial=0.0)) + 1.0
         bits = min(_WEIGHT_BITS, 52 - FEATURE_BITS - math.ceil(math.log2(largest)))
-        whole = np.rint(np.ldexp(coef, bits)).T
-        codes = whole.astype(np.int64) if self._is_sparse else whole
-        sums: FloatArray = np.asarray(self._codes @ codes, dtype=np.float64)
+        whole = np.rint(np.ldexp(coef, bits)).astype(np.int64).T
+        sums = kernels.row_sums(self.by_feature, whole, self.n_rows).astype(np.float64)
         return sums * 2.0 ** (-bits - FEATURE_BITS)
 
     def row_squares(self, centre: FloatArray, scale: FloatArray) -> FloatArray:
@@ -221,7 +231,7 @@ class BoundedData:
 
     def with_constant(self) -> BoundedData:
         """Return the same rows with one more feature that is 1 everywhere."""
-        ones = np.full((self.n_rows, 1), FEATURE_ONE)
+        ones = np.full((self.n_rows, 1), FEATURE_ONE, dtype=np.int32)
         if self._is_sparse:
             return BoundedData(sparse.hstack([self._codes, sparse.csc_array(ones)], format="csc"))
         return BoundedData(np.asfortranarray(np.hstack([self._codes, ones])))
@@ -252,30 +262,44 @@ def _refuse_what_is_not_finite(values: NDArray[Any]) -> None:
         raise ValueError("X contains NaN or infinity; replace them or leave those rows out")
 
 
-def _dense_codes(X: NDArray[Any], bounds: Bounds) -> FloatArray:
+def _dense_codes(X: NDArray[Any], bounds: Bounds) -> NDArray[np.int32]:
     _refuse_what_is_not_finite(X)
-    codes = np.empty(X.shape, dtype=np.float64, order="F")
+    codes = np.empty(X.shape, dtype=np.int32, order="F")
     factor = FEATURE_ONE / bounds.scale
     for start in range(0, X.shape[1], _COLUMNS_AT_ONCE):
         part = slice(start, start + _COLUMNS_AT_ONCE)
-        block = codes[:, part]
-        np.clip(X[:, part], bounds.lower[part], bounds.upper[part], out=block)
+        block = np.clip(X[:, part], bounds.lower[part], bounds.upper[part]).astype(np.float64, copy=False)
         block *= factor[part]
-        np.rint(block, out=block)
+        codes[:, part] = np.rint(block, out=block)
     return codes
 
 
-def _sparse_codes(X: Any, bounds: Bounds) -> sparse.csc_array:
+def _sparse_codes(X: Any, bounds: Bounds) -> BoundedData:
     excluded = np.flatnonzero((bounds.lower > 0) | (bounds.upper < 0))
     if len(excluded):
         raise ValueError(
             f"bounds of feature {int(excluded[0])} exclude 0, but X is sparse and its missing entries are zeros; "
             "widen the bounds to include 0 or pass a dense array"
         )
-    X = sparse.csc_array(X, copy=True)
-    X.sum_duplicates()
+    if X.format != "csc":
+        X = sparse.csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     _refuse_what_is_not_finite(X.data)
-    feature = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-    values = np.clip(X.data.astype(np.float64), bounds.lower[feature], bounds.upper[feature])
-    values *= (FEATURE_ONE / bounds.scale)[feature]
-    return sparse.csc_array((np.rint(values).astype(np.int64), X.indices, X.indptr), shape=X.shape)
+    codes = type(X)((_coded(X, bounds), X.indices, X.indptr), shape=X.shape)
+    return BoundedData(codes) if X.format == "csc" else BoundedData(codes.tocsc(), rows=codes)
+
+
+def _coded(X: Any, bounds: Bounds) -> NDArray[np.int32]:
+    """Clip, scale and round the stored values, in their order."""
+    limits = np.stack([bounds.lower, bounds.upper, FEATURE_ONE / bounds.scale])
+    if np.all(limits == limits[:, :1]):  # the same for all features: nothing to look up
+        lower, upper, factor = limits[:, 0]
+    else:
+        feature = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+        lower, upper, factor = limits[:, feature]
+    values = np.clip(X.data.astype(np.float64), lower, upper)
+    values *= factor
+    codes: NDArray[np.int32] = np.rint(values, out=values).astype(np.int32)
+    return codes

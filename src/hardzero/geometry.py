@@ -20,6 +20,14 @@ class Vertex:
     value: float
 
 
+@dataclass(frozen=True)
+class Scores:
+    """The slopes that one selection chooses among, both signs of each, and the largest magnitude of every block."""
+
+    slopes: Sensitive[IntArray]
+    tops: Sensitive[IntArray]
+
+
 class Ball(Protocol):
     """A feasible set for weights of shape (outputs, features)."""
 
@@ -27,8 +35,11 @@ class Ball(Protocol):
     def radius(self) -> float:
         """Largest L1 norm of one ball."""
 
-    def scores(self, gradient: IntArray) -> list[Sensitive[IntArray]]:
-        """One array of scores for each selection of a step; large is good."""
+    def row_norms(self, share: float, outputs: int) -> FloatArray:
+        """Largest L1 norms of the outputs' weights after a share of the way to the corners, from zero."""
+
+    def scores(self, gradient: IntArray, tops: IntArray) -> list[Scores]:
+        """What each selection of a step chooses among."""
 
     def vertex(self, selection: int, index: int, sign: int, n_features: int) -> Vertex:
         """The corner chosen in one of the selections."""
@@ -40,9 +51,15 @@ class L1Ball:
 
     radius: float
 
-    def scores(self, gradient: IntArray) -> list[Sensitive[IntArray]]:
+    def row_norms(self, share: float, outputs: int) -> FloatArray:
+        """All of it could be one output's."""
+        norms = np.zeros(outputs)
+        norms[0] = share * self.radius
+        return norms
+
+    def scores(self, gradient: IntArray, tops: IntArray) -> list[Scores]:
         """All signed corners at once: one selection a step."""
-        return [Sensitive(-gradient.ravel())]
+        return [Scores(Sensitive(gradient.ravel()), Sensitive(tops.ravel()))]
 
     def vertex(self, selection: int, index: int, sign: int, n_features: int) -> Vertex:
         """The corner ± radius · E[output, feature]."""
@@ -55,9 +72,13 @@ class L1BallPerOutput:
 
     radius: float
 
-    def scores(self, gradient: IntArray) -> list[Sensitive[IntArray]]:
+    def row_norms(self, share: float, outputs: int) -> FloatArray:
+        """Every output has a ball of its own."""
+        return np.full(outputs, share * self.radius)
+
+    def scores(self, gradient: IntArray, tops: IntArray) -> list[Scores]:
         """One selection for each output and step."""
-        return [Sensitive(-row) for row in gradient]
+        return [Scores(Sensitive(row), Sensitive(top)) for row, top in zip(gradient, tops, strict=True)]
 
     def vertex(self, selection: int, index: int, sign: int, n_features: int) -> Vertex:
         """The corner ± radius · e[feature] of that output's ball."""

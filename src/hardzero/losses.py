@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, log_softmax
 
+from . import kernels
 from .data import RESIDUAL_ONE, FloatArray, IntArray
 
 
@@ -79,7 +80,7 @@ class Logistic:
 
     def residual(self, margins: FloatArray, targets: FloatArray) -> FloatArray:
         """σ(v) - y."""
-        result: FloatArray = expit(margins)
+        result: FloatArray = kernels.sigmoids(margins)
         result -= targets
         return result
 
@@ -116,7 +117,7 @@ class Softmax:
 
     def residual(self, margins: FloatArray, targets: IntArray) -> FloatArray:
         """ŷ minus the one-hot truth."""
-        result: FloatArray = softmax(margins, axis=1)
+        result: FloatArray = kernels.softmaxes(margins)
         result[np.arange(len(targets)), targets] -= 1.0
         return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray, Table
-from .geometry import Ball
-from .losses import Loss, residual_cap, residual_codes
+from .engine import engine_for
+from .geometry import Ball, Scores
+from .losses import Loss, residual_cap
 from .privacy import mechanisms
 from .privacy.mechanisms import Sensitive
 from .privacy.randomness import Source
@@ -43,10 +45,13 @@ class Weights:
 
 
 class Selector(Protocol):
-    """Chooses one of the signed scores; ``cap`` bounds every residual code of the step."""
+    """Chooses the corner of steepest descent; ``cap`` bounds every residual code of the step."""
 
-    def __call__(self, scores: Sensitive[IntArray], cap: int) -> tuple[int, int]:
-        """Return the index and the sign of the choice."""
+    def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
+        """Return the feature and the sign of the corner."""
+
+    def tolerance(self, n_rows: int, step: float) -> int:
+        """How far a residual code may have moved before it is replaced, from public numbers."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +67,18 @@ class ExponentialSelector:
     contributions: int
     source: Source
 
-    def __call__(self, scores: Sensitive[IntArray], cap: int) -> tuple[int, int]:
-        """Return the index and the sign of the choice."""
-        return mechanisms.select_signed(scores, self.contributions * cap * FEATURE_ONE, self.eta, self.source)
+    def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
+        """Return the feature and the sign of the corner."""
+        sensitivity = self.contributions * cap * FEATURE_ONE
+        index, sign = mechanisms.select_signed(scores.slopes, sensitivity, self.eta, self.source, scores.tops)
+        return index, -sign
+
+    def tolerance(self, n_rows: int, step: float) -> int:
+        """Small against the selection's noise or, while steps are long, against what a step changes."""
+        least = min(2 * self.contributions / self.eta / math.sqrt(n_rows), _STALE)
+        # By doubling, because every new value costs one look at all rows.
+        doublings = math.floor(math.log2(_STALE_STEPS * step / least))
+        return int(least * 2 ** min(max(doublings, 0), _DOUBLINGS) * RESIDUAL_ONE)
 
 
 @dataclass(frozen=True)
@@ -79,10 +93,13 @@ class LaplaceSelector:
     scale: int
     source: Source
 
-    def __call__(self, scores: Sensitive[IntArray], cap: int) -> tuple[int, int]:
-        """Return the index and the sign of the choice."""
-        index, sign = mechanisms.noisy_min_signed(scores, self.scale, self.source)
-        return index, -sign  # scores are minus the gradient, so the smallest marks the opposite corner
+    def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
+        """Return the feature and the sign of the corner."""
+        return mechanisms.noisy_min_signed(scores.slopes, self.scale, self.source)
+
+    def tolerance(self, n_rows: int, step: float) -> int:
+        """None: the published method has fresh residuals."""
+        return 0
 
 
 @dataclass(frozen=True)
@@ -94,11 +111,17 @@ class ExactSelector:
     Not private.
     """
 
-    def __call__(self, scores: Sensitive[IntArray], cap: int) -> tuple[int, int]:
-        """Return the index and the sign of the choice."""
-        values = mechanisms.exact(scores)
-        index = int(np.argmax(np.abs(values)))
-        return index, 1 if values[index] >= 0 else -1
+    def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
+        """Return the feature and the sign of the corner."""
+        slopes, tops = mechanisms.exact(scores.slopes), mechanisms.exact(scores.tops)
+        size = len(slopes) // len(tops)
+        start = int(np.argmax(tops)) * size
+        index = start + int(np.argmax(np.abs(slopes[start : start + size])))
+        return index, -1 if slopes[index] > 0 else 1
+
+    def tolerance(self, n_rows: int, step: float) -> int:
+        """None."""
+        return 0
 
 
 def choose_several(scores: IntArray, count: int, sensitivity: int, eta: float, source: Source) -> NDArray[np.intp]:
@@ -109,12 +132,16 @@ def choose_several(scores: IntArray, count: int, sensitivity: int, eta: float, s
     Releases ``count`` selections of bounded range ``eta`` if no score moves by more than ``sensitivity``:
     docs/proofs/selection.md.
     """
-    remaining = np.arange(len(scores))
+    scores = scores.copy()
+    tops = mechanisms.block_maxima(scores)
+    size = mechanisms.block_size(len(scores))
     chosen = []
     for _ in counted(range(count)):
-        place = mechanisms.select(Sensitive(scores), sensitivity, eta, source)
-        chosen.append(remaining[place])
-        scores, remaining = np.delete(scores, place), np.delete(remaining, place)
+        index = mechanisms.select(Sensitive(scores), sensitivity, eta, source, Sensitive(tops))
+        chosen.append(index)
+        scores[index] = mechanisms.NOBODY
+        start = index // size * size
+        tops[index // size] = scores[start : start + size].max()
     return np.sort(np.array(chosen))
 
 
@@ -151,7 +178,7 @@ class NoisyIntercept:
         """One step along the noisy sums divided by the public number of rows."""
         sensitivity = self.contributions * residual_sum_sensitivity(loss, cap)
         sigma = int(np.ceil(self.noise * sensitivity))
-        sums = mechanisms.gaussian(Sensitive(codes.sum(axis=0)), sigma, self.source)
+        sums = mechanisms.gaussian(Sensitive(codes.sum(axis=0, dtype=np.int64)), sigma, self.source)
         # A base rate closer to 0 or 1 than twice its noise would be a guess.
         margin = min(max(2 * self.noise * self.contributions, 1.0) / self.n_rows, 0.5 / (loss.outputs + 1))
         return _next_intercept(t, intercept, sums / self.n_rows, margin, loss)
@@ -172,7 +199,7 @@ class ExactIntercept:
 
     def moved(self, t: int, intercept: FloatArray, codes: IntArray, cap: int, loss: Loss) -> FloatArray:
         """One step along the mean residuals."""
-        sums = mechanisms.exact(Sensitive(codes.sum(axis=0)))
+        sums = mechanisms.exact(Sensitive(codes.sum(axis=0, dtype=np.int64)))
         return _next_intercept(t, intercept, sums / len(codes), 1e-6, loss)
 
 
@@ -201,9 +228,12 @@ _CANCELLED = 1e-12
 """Opposite corners that cancel leave rounding dust, which is not a weight."""
 
 
-def open_loop_step(t: int) -> float:
+def open_loop_step(t: Any) -> Any:
     """μ_t = 2/(t+2), t from 1 (Algorithm 1)."""
     return 2 / (t + 2)
+
+
+_STALE, _STALE_STEPS, _DOUBLINGS = 0.05, 3.0, 2
 
 
 def frank_wolfe(
@@ -216,22 +246,27 @@ def frank_wolfe(
     As private as its selector and intercept rule: nothing else leaves the data, and ``n_iter`` is fixed
     beforehand. With exact ones it is the non-private LASSO. Proof: docs/proofs/private-lasso.md.
     """
-    data, loss = problem.data, problem.loss
-    coef = np.zeros((loss.outputs, data.n_features))
+    loss, n_rows = problem.loss, problem.data.n_rows
+    steps = open_loop_step(np.arange(1, n_iter + 1))
+    scales = np.concatenate([[1.0], np.cumprod(1 - steps)])  # what is left of a weight of 1 after so many steps
+    engine = engine_for(problem.data, problem.targets, loss, scales)
+    stride = engine.gradient.shape[1]
+    coef = np.zeros((loss.outputs, stride))  # divided by the scale, as the margins are
     intercept = np.zeros(loss.outputs)
-    margins = np.zeros((data.n_rows, loss.outputs))  # by rows, so that a row's softmax does not depend on the others
-    for t in counted(range(1, n_iter + 1)):
-        cap = residual_cap(loss, np.abs(coef).sum(axis=1), intercept)
-        codes = residual_codes(loss, margins + intercept, problem.targets, cap)
-        chosen = [selector(scores, cap) for scores in ball.scores(data.gradient(codes))]
-        if intercept_rule is not None and intercept_rule.due(t):
-            intercept = intercept_rule.moved(t, intercept, codes, cap, loss)
-        mu = open_loop_step(t)
-        coef *= 1 - mu
-        margins *= 1 - mu
+    cap = 0
+    for t in counted(range(n_iter)):
+        # Codes may be from any earlier step, so the bound never falls.
+        cap = max(cap, residual_cap(loss, ball.row_norms(1 - scales[t], loss.outputs), intercept))
+        moves_intercept = intercept_rule is not None and intercept_rule.due(t + 1)
+        engine.refresh(t, intercept, cap, 0 if t == 0 or moves_intercept else selector.tolerance(n_rows, steps[t]))
+        chosen = [selector(scores, cap) for scores in ball.scores(engine.gradient, engine.tops)]
+        if intercept_rule is not None and moves_intercept:
+            intercept = intercept_rule.moved(t + 1, intercept, engine.codes, cap, loss)
         for i, (index, sign) in enumerate(chosen):
-            vertex = ball.vertex(i, index, sign, data.n_features)
-            coef[vertex.output, vertex.feature] += mu * vertex.value
-            data.add_column(margins[:, vertex.output], vertex.feature, mu * vertex.value)
+            vertex = ball.vertex(i, index, sign, stride)
+            weight = steps[t] * vertex.value
+            coef[vertex.output, vertex.feature] += weight / scales[t + 1]
+            engine.add(t + 1, vertex.output, vertex.feature, weight)
+    coef = coef[:, : problem.data.n_features] * scales[-1]
     coef[np.abs(coef) < _CANCELLED * ball.radius] = 0.0
     return Weights(coef, intercept)

@@ -1,7 +1,7 @@
 """Tables too large for one array of doubles: blocks of rows, held compactly and worked on one at a time.
 
-Whole-number codes below 2²⁴ fit single precision exactly, and sums over blocks are exact, so a stacked table gives
-the same results, to the last bit, as the same rows in one piece.
+Sums over blocks are sums of whole numbers, so a stacked table gives the same results, to the last bit, as the same
+rows in one piece.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from scipy import sparse
 
 from .data import MAX_ROWS, BoundedData, Bounds, FloatArray, IntArray
 
-Block = Any  # NDArray[np.float32] or csc_array of int32, by columns
+Block = Any  # Fortran-ordered NDArray[np.int32] or csc_array of int32
 
 _CACHED = 2**18
-"""Entries of a dense block."""
+"""Entries of a dense block, so that work on it stays in the processor's cache."""
 
 
 class StackedData:
-    """Rows within public bounds in several blocks, dense in single precision or sparse; features need no copies.
+    """Rows within public bounds in several blocks, dense or sparse; features need no copies.
 
     Privacy
     -------
@@ -102,23 +102,24 @@ class StackedData:
 
     def _codes(self, block: Block) -> Any:
         """The picked features of a block, by columns, as an ordinary table has them."""
-        if isinstance(block, sparse.csc_array):
-            return block[:, self._picked].astype(np.int64)
-        rows = block.T if self._is_all else block.T[self._picked]  # whole columns are copied at once
-        return rows.astype(np.float64).T
+        if self._is_all:
+            return block
+        if isinstance(block, np.ndarray):
+            return block.T[self._picked].T  # whole columns are copied at once
+        return block[:, self._picked]
 
     def _whole(self) -> BoundedData:
         """All rows in one piece, for what needs them so: only the non-private optimum and the votes of blocks do."""
         codes = [self._codes(block) for block in self._blocks]
         if any(sparse.issparse(block) for block in codes):
-            return BoundedData(sparse.vstack(codes, format="csc").astype(np.int64))
+            return BoundedData(sparse.vstack(codes, format="csc"))
         return BoundedData(np.asfortranarray(np.vstack(codes)))
 
 
 def _compact(data: BoundedData) -> list[Block]:
-    """Codes in half the memory, dense ones in blocks that the processor's cache holds as doubles."""
+    """Sparse codes in one block, dense ones in blocks that the processor's cache holds."""
     codes: Any = data.codes
-    if isinstance(codes, sparse.csc_array):
-        return [codes.astype(np.int32)]
+    if sparse.issparse(codes):
+        return [codes]
     rows = max(_CACHED // max(data.n_features, 1), 1)
-    return [np.asfortranarray(codes[i : i + rows], dtype=np.float32) for i in range(0, data.n_rows, rows)]
+    return [np.asfortranarray(codes[i : i + rows]) for i in range(0, data.n_rows, rows)]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hardzero.privacy import mechanisms
 from hardzero.privacy.mechanisms import (
+    NOBODY,
     Sensitive,
     count,
     gaussian,
@@ -40,26 +41,47 @@ class Fixed(SeededSource):
         return self.draws.pop(0)
 
 
+class Path(SeededSource):
+    """Answers every request for a uniform integer with the next of a list of shares of what was asked for."""
+
+    def __init__(self, *shares):
+        self.shares = list(shares)
+        self.draws = []
+
+    def below(self, bound):
+        self.draws.append(int(Fraction(self.shares.pop(0)) * bound))
+        return self.draws[-1]
+
+
+def weights_of(values, sensitivity, eta, signs, padded):
+    """The weight of every candidate by the definition, in fractions, (index, sign) → whole number."""
+    table = weight_table(eta, len(signs) * padded)
+    unit = -(-sensitivity // table.levels)
+    levels = {(i, s): math.floor(Fraction(s * v, unit)) for i, v in enumerate(values) for s in signs if v != NOBODY}
+    best = max(levels.values())
+    return {c: int(table.weights[min(best - level, len(table.weights) - 1)]) for c, level in levels.items()}
+
+
 def distribution(values, sensitivity, eta):
     """Exact probabilities of every (index, sign), by running the mechanism on every weight's first and last draw."""
-    table = weight_table(eta, 2 * len(values))
-    size = -(-sensitivity // table.levels)
-    levels = [math.trunc(Fraction(v, size)) for v in values]
-    best = max(map(abs, levels))
-    weights = {}
-    for index, level in enumerate(levels):
-        for sign in (1, -1):
-            depth = min(best - sign * level, len(table.weights) - 1)
-            weights[index, sign] = int(table.weights[depth])
-    total = sum(weights.values())
+    weights = weights_of(values, sensitivity, eta, (1, -1), len(values))
+    bounds = [2 * max(weights[i, 1], weights[i, -1]) for i in range(len(values))]
     at = 0
-    for outcome, weight in weights.items():  # the code must draw exactly these intervals, in this order
-        source = Fixed(at, at + weight - 1)
-        assert select_signed(scores_of(*values), sensitivity, eta, source) == outcome
-        assert select_signed(scores_of(*values), sensitivity, eta, source) == outcome
-        assert source.bounds == [total, total]
-        at += weight
-    return {outcome: Fraction(weight, total) for outcome, weight in weights.items()}
+    for i, bound in enumerate(bounds):  # the code must accept exactly these intervals, in this order
+        inside = at
+        for outcome in ((i, 1), (i, -1)):
+            source = Fixed(inside, inside + weights[outcome] - 1)
+            assert select_signed(scores_of(*values), sensitivity, eta, source) == outcome
+            assert select_signed(scores_of(*values), sensitivity, eta, source) == outcome
+            assert source.bounds == [sum(bounds)] * 2
+            inside += weights[outcome]
+        at += bound
+        if inside < at:  # what is left is rejected, and the next draw has that much less to draw from
+            for place in (inside, at - 1):
+                source = Fixed(place, 0)
+                assert select_signed(scores_of(*values), sensitivity, eta, source) == (0, 1)
+                assert source.bounds == [sum(bounds), sum(bounds) - (at - inside)]
+    return {outcome: Fraction(weight, sum(weights.values())) for outcome, weight in weights.items()}
 
 
 @pytest.mark.parametrize("eta", [0.05, 0.5, 3.0])
@@ -78,20 +100,61 @@ def test_enumerated_range_is_within_eta_without_slack(eta):
     assert widest >= 0.99 * eta  # and not much less: no noise is wasted
 
 
+def accepted_by_hand(values, sensitivity, eta, signs, size, draws):
+    """Follow the draws through rejections, with intervals written out one by one."""
+    blocks = [range(start, min(start + size, len(values))) for start in range(0, len(values), size)]
+    weights = weights_of(values, sensitivity, eta, signs, size * len(blocks))
+    heaviest = [max((weights.get((i, s), 0) for i in block for s in signs), default=0) for block in blocks]
+    bounds = [len(signs) * size * (weight or int(weight_table(eta, len(signs) * size * len(blocks)).weights[-1]))
+              for weight in heaviest]  # fmt: skip
+    for draw in draws:
+        ends = list(itertools.accumulate(bounds))
+        b = next(i for i, end in enumerate(ends) if draw < end)
+        inside = ends[b] - bounds[b]
+        for candidate in ((i, s) for i in blocks[b] for s in signs):
+            inside += weights.get(candidate, 0)
+            if draw < inside:
+                return candidate
+        bounds[b] = inside - (ends[b] - bounds[b])
+    raise AssertionError("all draws were rejected")
+
+
 @given(
-    st.lists(st.integers(-(2**50), 2**50), min_size=1, max_size=40),
+    st.lists(st.integers(-(2**50), 2**50) | st.just(NOBODY), min_size=1, max_size=40),
     st.integers(1, 2**40),
     st.floats(0.002, 50),
+    st.sampled_from([1, 2, 4, 8]),
+    st.sampled_from([(1,), (1, -1)]),
     st.integers(0, 2**32),
 )
-def test_the_signed_selection_is_the_plain_one_over_both_signs(values, sensitivity, eta, seed):
-    table = weight_table(eta, 2 * len(values))
-    size = -(-sensitivity // table.levels)
-    whole = [math.trunc(Fraction(v, size)) for v in values]
-    both = scores_of(*[s * level for level in whole for s in (1, -1)])
-    place = select(both, table.levels, eta, SeededSource(seed))
-    fast = select_signed(scores_of(*values), sensitivity, eta, SeededSource(seed))
-    assert fast == (place // 2, 1 - 2 * (place % 2))
+def test_any_draws_lead_where_the_weights_say(values, sensitivity, eta, size, signs, seed):
+    """In blocks of any size, with places where there is nobody, through all rejections; to the last unit."""
+    values = [*values, 5]  # somebody
+    whole = np.array(values, dtype=np.int64)
+    heights = np.abs(whole) if len(signs) == 2 else whole  # the magnitude of nobody is negative, too
+    tops = Sensitive(np.maximum.reduceat(heights, np.arange(0, len(values), size)))
+    if -(-len(values) // len(tops._secret)) != size:
+        return  # blocks are told by their number, which needs them to be full enough
+    rng = np.random.default_rng(seed)
+    source = Path(*(Fraction(int(share), 2**62) for share in rng.integers(0, 2**62, 4000)))
+    if len(signs) == 2:
+        tops = Sensitive(np.maximum(tops._secret, 0))
+        found = select_signed(Sensitive(whole), sensitivity, eta, source, tops)
+    else:
+        found = (select(Sensitive(whole), sensitivity, eta, source, tops), 1)
+    if len(signs) == 1 or all(any(v != NOBODY for v in values[i : i + size]) for i in range(0, len(values), size)):
+        assert found == accepted_by_hand(values, sensitivity, eta, signs, size, source.draws)
+    assert values[found[0]] != NOBODY
+
+
+@given(st.integers(1, 5000), st.integers(0, 2**32))
+def test_tops_that_are_handed_in_change_nothing(count, seed):
+    values = np.random.default_rng(seed).integers(-(2**40), 2**40, count)
+    for choose, heights in ((select, values), (select_signed, np.abs(values))):
+        tops = Sensitive(mechanisms.block_maxima(heights))
+        assert choose(Sensitive(values), 2**35, 0.3, SeededSource(seed), tops) == choose(
+            Sensitive(values), 2**35, 0.3, SeededSource(seed)
+        )
 
 
 def test_selection_frequencies_fit_and_a_wrong_eta_does_not():

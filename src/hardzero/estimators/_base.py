@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import checks, progress
+from .. import checks, kernels, progress
 from ..data import BoundedData, Bounds, FloatArray, Table
 from ..losses import Logistic, Loss, Softmax, Squared
 from ..plan import default_delta
@@ -68,6 +68,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         rows, features = (X.n_rows, X.n_features) if is_table else X.shape
         bounds = Bounds.parse(self.bounds, features)
         plan = self._plan(Shape(rows, features, loss))
+        kernels.say_what_is_missing()
         progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))
         weights = self._run(Problem(X if is_table else BoundedData.from_matrix(X, bounds), targets, loss), plan)
         return weights.coef / bounds.scale, weights.intercept, plan

@@ -47,7 +47,9 @@ class WeightTable:
 
 _LEVELS_PER_NAT = 256
 _DEEPEST = 2**20
-_BLOCK = 25_000
+NOBODY = -(2**63)
+"""In the place of a score: there is no such candidate."""
+_PLUS, _PLUS_MINUS = np.array([1]), np.array([1, -1])
 _FINE = 2**48  # units in the standard deviation of a linear term
 _GAP = 2**12  # units in the distance by which a minimiser may be missed
 
@@ -76,8 +78,12 @@ def weight_table(eta: float, candidates: int) -> WeightTable:
     return WeightTable(levels, weights)
 
 
-def select(scores: Sensitive[IntArray], sensitivity: int, eta: float, source: Source) -> int:
+def select(
+    scores: Sensitive[IntArray], sensitivity: int, eta: float, source: Source, tops: Sensitive[IntArray] | None = None
+) -> int:
     """Choose a candidate, a large score being likelier, by the exponential mechanism.
+
+    ``tops``, the largest score of each block of ``block_size`` candidates, saves looking at all of them.
 
     Privacy
     -------
@@ -85,21 +91,16 @@ def select(scores: Sensitive[IntArray], sensitivity: int, eta: float, source: So
     Proof: docs/proofs/selection.md.
     """
     values = scores._secret
-    table = weight_table(eta, len(values))
-    size = _level_size(sensitivity, table)
-    best = int(values.max()) // size
-
-    def weights(block: slice) -> IntArray:
-        return table.weights.take(best - values[block] // size, mode="clip")
-
-    return _draw(weights, len(values), source)[0]
+    heights = block_maxima(values) if tops is None else tops._secret
+    return _draw(values, np.maximum(heights, -(2**61)), _PLUS, sensitivity, eta, source)[0]
 
 
-def select_signed(scores: Sensitive[IntArray], sensitivity: int, eta: float, source: Source) -> tuple[int, int]:
+def select_signed(
+    scores: Sensitive[IntArray], sensitivity: int, eta: float, source: Source, tops: Sensitive[IntArray] | None = None
+) -> tuple[int, int]:
     """Choose among ``+scores`` and ``-scores``: an index and a sign, in one draw.
 
-    The same as :func:`select` over the 2p numbers s₀, -s₀, s₁, -s₁, … rounded towards zero to whole levels, at half
-    the work: the two signs of a feature share one table look-up.
+    The same as :func:`select` over the 2p numbers s₀, -s₀, s₁, -s₁, …; ``tops`` holds the largest magnitudes.
 
     Privacy
     -------
@@ -107,28 +108,8 @@ def select_signed(scores: Sensitive[IntArray], sensitivity: int, eta: float, sou
     Proof: docs/proofs/selection.md.
     """
     values = scores._secret
-    table = weight_table(eta, 2 * len(values))
-    size = np.uint64(_level_size(sensitivity, table))
-    scratch = np.empty((2, min(_BLOCK, len(values))), dtype=np.int64)  # reused: fresh memory costs more than the sums
-    best = max(int(values.max()), -int(values.min())) // int(size)
-    # A feature whose better sign lies d levels down has its other sign 2·best - d levels down.
-    better = table.weights[: best + 1]
-    worse = table.weights.take(2 * best - np.arange(len(better)), mode="clip")
-    either = better + worse
-
-    def weights(block: slice) -> IntArray:
-        part = values[block]
-        depth = np.abs(part, out=scratch[0, : len(part)])
-        level = depth.view(np.uint64)  # dividing by a constant is much faster without signs
-        np.floor_divide(level, size, out=level)
-        np.subtract(best, depth, out=depth)
-        return either.take(depth, mode="clip", out=scratch[1, : len(depth)])
-
-    index, into = _draw(weights, len(values), source)
-    # Where the draw falls within the feature decides the sign; + comes first.
-    plus = better if values[index] >= 0 else worse
-    depth = best - abs(int(values[index])) // int(size)
-    return index, 1 if into < int(plus[min(depth, len(plus) - 1)]) else -1
+    heights = block_maxima(np.abs(values)) if tops is None else tops._secret
+    return _draw(values, heights, _PLUS_MINUS, sensitivity, eta, source)
 
 
 def noisy_min_signed(scores: Sensitive[IntArray], scale: int, source: Source) -> tuple[int, int]:
@@ -139,11 +120,12 @@ def noisy_min_signed(scores: Sensitive[IntArray], scale: int, source: Source) ->
     Releases an index and a sign; 2Δ/scale-DP if no score moves by more than Δ between neighbours.
     Proof: docs/proofs/noisy-min.md.
     """
-    values = scores._secret
+    places = np.flatnonzero(scores._secret != NOBODY)
+    values = scores._secret[places]
     noise = discrete_laplace(source, 2 * len(values), scale)
     noisy = np.concatenate([values, -values]) + noise
     place = int(np.argmin(noisy))
-    return place % len(values), 1 if place < len(values) else -1
+    return int(places[place % len(values)]), 1 if place < len(values) else -1
 
 
 def count(value: Sensitive[int], lowest: int, highest: int, epsilon: float, source: Source) -> int:
@@ -214,22 +196,42 @@ def exact(value: Sensitive[T]) -> T:
     return value._secret
 
 
-def _level_size(sensitivity: int, table: WeightTable) -> int:
-    """Scores are floored to multiples of this; one sensitivity is then at most ``levels`` levels."""
-    return -(-sensitivity // table.levels)
+def block_size(candidates: int) -> int:
+    """Return how many candidates make a block: a power of two that leaves 2048 to 4096 blocks up to a million."""
+    return 1 << min(max(candidates >> 11, 1).bit_length() - 1, 8)
 
 
-def _draw(weights: Callable[[slice], IntArray], count: int, source: Source) -> tuple[int, int]:
-    """Draw an index with probability weight/total, and the draw's place within that weight.
+def block_maxima(values: IntArray) -> IntArray:
+    """Return the largest score of each block; the last block may be short."""
+    return np.maximum.reduceat(values, np.arange(0, len(values), block_size(len(values))))
 
-    Weights are made block by block and only their sums kept: millions of candidates need no memory beyond the cache.
+
+def _draw(
+    values: IntArray, tops: IntArray, signs: IntArray, sensitivity: int, eta: float, source: Source
+) -> tuple[int, int]:
+    """Draw an index and a sign with probability proportional to the weight of sign times score.
+
+    By rejection: the weight of a block's top bounds all weights of the block. Choose a block by its bound, look into
+    it, and accept with probability (its weights together)/bound; a block that was rejected has its bound made exact.
     """
-    blocks = [slice(start, start + _BLOCK) for start in range(0, count, _BLOCK)]
-    ends = np.cumsum([int(weights(block).sum()) for block in blocks])
-    draw = source.below(int(ends[-1]))
-    chosen = int(np.searchsorted(ends, draw, side="right"))
-    inside = np.cumsum(weights(blocks[chosen]))
-    draw -= int(ends[chosen] - inside[-1])
-    place = int(np.searchsorted(inside, draw, side="right"))
-    before = int(inside[place - 1]) if place else 0
-    return blocks[chosen].start + place, draw - before
+    size = -(-len(values) // len(tops))
+    table = weight_table(eta, len(signs) * size * len(tops))
+    unit = -(
+        -sensitivity // table.levels
+    )  # scores become levels of this height: one sensitivity is at most ``levels``
+    highest = tops // unit
+    best = int(highest.max())
+    bounds = (table.weights * (len(signs) * size)).take(best - highest, mode="clip")
+    ends = bounds.cumsum()
+    while True:
+        place = source.below(int(ends[-1]))
+        block = int(ends.searchsorted(place, side="right"))
+        part = values[block * size : (block + 1) * size, None]
+        weights = table.weights.take(best - part * signs // unit, mode="clip") * (part != NOBODY)
+        inside = weights.cumsum()
+        into = place - int(ends[block] - bounds[block])
+        if into < inside[-1]:
+            index, sign = divmod(int(inside.searchsorted(into, side="right")), len(signs))
+            return block * size + index, int(signs[sign])
+        ends[block:] -= bounds[block] - inside[-1]
+        bounds[block] = inside[-1]

@@ -1,0 +1,213 @@
+// The hot loops. Every one has a plain NumPy counterpart that gives the same bits: sums are sums of whole numbers,
+// and floating-point work is element by element, in the same order, without contraction (-ffp-contract=off).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+// Wider vectors where the processor has them, chosen when the library is loaded; results do not depend on it.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
+#define WIDEST_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define WIDEST_VECTORS
+#endif
+
+namespace hardzero {
+
+using std::int32_t;
+using std::int64_t;
+
+// Rows within bounds as whole numbers: dense if `indices` is null, otherwise compressed along `ends`.
+// By columns, line j holds feature j of all rows; by rows, line i holds all features of row i.
+struct Lines {
+    int64_t lines = 0, width = 0;
+    const int64_t* ends = nullptr;
+    const int32_t* indices = nullptr;
+    const int32_t* values = nullptr;
+
+    bool dense() const { return indices == nullptr; }
+    int64_t begin(int64_t line) const { return dense() ? line * width : ends[line]; }
+    int64_t size(int64_t line) const { return dense() ? width : ends[line + 1] - ends[line]; }
+    int64_t stored() const { return dense() ? lines * width : ends[lines]; }
+};
+
+// e^x for x <= 0, as hardzero.kernels.reference.exp_of_negative has it.
+static inline double exp_of_negative(double x) {
+    const double magic = 6755399441055744.0;  // adding and subtracting it rounds to a whole number
+    x = x < -60.0 ? -60.0 : x;
+    const double shifted = x * 1.4426950408889634 + magic;
+    const double k = shifted - magic;
+    const double r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10;
+    double p = 1.0 / 39916800.0;
+    p = p * r + 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    int64_t bits;
+    std::memcpy(&bits, &shifted, sizeof bits);
+    bits = static_cast<int64_t>(static_cast<uint64_t>(bits + 1023) << 52);  // 2^k
+    double power;
+    std::memcpy(&power, &bits, sizeof power);
+    return p * power;
+}
+
+static inline double sigmoid(double v) {
+    const double e = exp_of_negative(-std::fabs(v));
+    return (v >= 0.0 ? 1.0 : e) * (1.0 / (1.0 + e));
+}
+
+WIDEST_VECTORS
+static void sigmoids(const double* margins, int64_t n, double* result) {
+    for (int64_t i = 0; i < n; ++i) result[i] = sigmoid(margins[i]);
+}
+
+// One row of margins, replaced by the probabilities of its classes; the sum runs from the first class to the last.
+static inline void softmax(double* row, int64_t outputs) {
+    double top = row[0];
+    for (int64_t k = 1; k < outputs; ++k) top = row[k] > top ? row[k] : top;
+    for (int64_t k = 0; k < outputs; ++k) row[k] = exp_of_negative(row[k] - top);
+    double total = row[0];
+    for (int64_t k = 1; k < outputs; ++k) total += row[k];
+    for (int64_t k = 0; k < outputs; ++k) row[k] /= total;
+}
+
+WIDEST_VECTORS
+static void softmaxes(double* margins, int64_t n, int64_t outputs) {
+    for (int64_t i = 0; i < n; ++i) softmax(margins + i * outputs, outputs);
+}
+
+// Round half to even, then clip: a whole number within +-cap.
+static inline int32_t as_code(double residual, double unit, double cap) {
+    const double magic = 6755399441055744.0;
+    double scaled = (residual * unit + magic) - magic;
+    scaled = scaled < -cap ? -cap : scaled;
+    scaled = scaled > cap ? cap : scaled;
+    return static_cast<int32_t>(scaled);
+}
+
+WIDEST_VECTORS
+static void logistic_codes(const double* margins, double scale, double intercept, const double* targets, double unit,
+                           double cap, int64_t n, int32_t* codes) {
+    for (int64_t i = 0; i < n; ++i)
+        codes[i] = as_code(sigmoid(margins[i] * scale + intercept) - targets[i], unit, cap);
+}
+
+WIDEST_VECTORS
+static void squared_codes(const double* margins, double scale, double intercept, const double* targets, double unit,
+                          double cap, int64_t n, int32_t* codes) {
+    for (int64_t i = 0; i < n; ++i) codes[i] = as_code((margins[i] * scale + intercept) - targets[i], unit, cap);
+}
+
+WIDEST_VECTORS
+static void softmax_codes(const double* margins, double scale, const double* intercept, const double* targets,
+                          double unit, double cap, int64_t n, int64_t outputs, int32_t* codes) {
+    std::vector<double> odds(outputs);
+    double* const e = odds.data();
+    for (int64_t i = 0; i < n; ++i) {
+        const double* const row = margins + i * outputs;
+        for (int64_t k = 0; k < outputs; ++k) e[k] = row[k] * scale + intercept[k];
+        softmax(e, outputs);
+        e[static_cast<int64_t>(targets[i])] -= 1.0;
+        for (int64_t k = 0; k < outputs; ++k) codes[i * outputs + k] = as_code(e[k], unit, cap);
+    }
+}
+
+WIDEST_VECTORS
+static int64_t dense_dot(const int32_t* x, const int32_t* codes, int64_t n) {
+    int64_t total = 0;
+    for (int64_t i = 0; i < n; ++i) total += static_cast<int64_t>(x[i]) * codes[i];
+    return total;
+}
+
+WIDEST_VECTORS
+static void dense_add(int64_t* sums, const int32_t* x, int32_t factor, int64_t n) {
+    for (int64_t j = 0; j < n; ++j) sums[j] += static_cast<int64_t>(x[j]) * factor;
+}
+
+WIDEST_VECTORS
+static int64_t largest_magnitude(const int64_t* values, int64_t n) {
+    int64_t top = 0;
+    for (int64_t j = 0; j < n; ++j) {
+        const int64_t size = values[j] < 0 ? -values[j] : values[j];
+        top = size > top ? size : top;
+    }
+    return top;
+}
+
+// Largest magnitude of each block of candidates; the last block may be short.
+static void block_tops(const int64_t* values, int64_t n, int64_t block, int64_t* tops) {
+    if (block == 1) {
+        for (int64_t j = 0; j < n; ++j) tops[j] = values[j] < 0 ? -values[j] : values[j];
+        return;
+    }
+    for (int64_t start = 0; start < n; start += block)
+        *tops++ = largest_magnitude(values + start, std::min(block, n - start));
+}
+
+// sums[k * stride + j] = sum over rows of codes[row, k] * x[row, j], for features first <= j < last.
+static void column_sums(const Lines& columns, const int32_t* codes, int64_t outputs, int64_t first, int64_t last,
+                        int64_t stride, int64_t* sums) {
+    if (outputs == 1) {
+        for (int64_t j = first; j < last; ++j) {
+            const int64_t start = columns.begin(j), size = columns.size(j);
+            const int32_t* const x = columns.values + start;
+            if (columns.dense()) {
+                sums[j] = dense_dot(x, codes, size);
+                continue;
+            }
+            const int32_t* const rows = columns.indices + start;
+            int64_t total = 0;
+            for (int64_t i = 0; i < size; ++i) total += static_cast<int64_t>(x[i]) * codes[rows[i]];
+            sums[j] = total;
+        }
+        return;
+    }
+    std::vector<int64_t> totals(outputs);
+    for (int64_t j = first; j < last; ++j) {
+        const int64_t start = columns.begin(j), size = columns.size(j);
+        std::fill(totals.begin(), totals.end(), 0);
+        for (int64_t i = 0; i < size; ++i) {
+            const int64_t x = columns.values[start + i];
+            if (x == 0) continue;
+            const int32_t* const row = codes + (columns.dense() ? i : columns.indices[start + i]) * outputs;
+            for (int64_t k = 0; k < outputs; ++k) totals[k] += x * row[k];
+        }
+        for (int64_t k = 0; k < outputs; ++k) sums[k * stride + j] = totals[k];
+    }
+}
+
+WIDEST_VECTORS
+static void add_weighted(const int32_t* x, int64_t n, int64_t weight, int64_t* sums) {
+    for (int64_t i = 0; i < n; ++i) sums[i] += x[i] * weight;
+}
+
+// sums[row, k] += x[row, j] * weights[j, k], whole numbers.
+static void row_sums(const Lines& columns, const int64_t* weights, int64_t outputs, int64_t* sums) {
+    for (int64_t j = 0; j < columns.lines; ++j) {
+        const int64_t start = columns.begin(j), size = columns.size(j);
+        const int64_t* const weight = weights + j * outputs;
+        if (std::all_of(weight, weight + outputs, [](int64_t w) { return w == 0; })) continue;
+        const int32_t* const x = columns.values + start;
+        if (columns.dense() && outputs == 1) {
+            add_weighted(x, size, weight[0], sums);
+            continue;
+        }
+        for (int64_t i = 0; i < size; ++i) {
+            int64_t* const row = sums + (columns.dense() ? i : columns.indices[start + i]) * outputs;
+            for (int64_t k = 0; k < outputs; ++k) row[k] += x[i] * weight[k];
+        }
+    }
+}
+
+}  // namespace hardzero
