@@ -155,21 +155,57 @@ static void block_tops(const int64_t* values, int64_t n, int64_t block, int64_t*
         *tops++ = largest_magnitude(values + start, std::min(block, n - start));
 }
 
+WIDEST_VECTORS
+static int64_t sparse_dot(const int32_t* x, const int32_t* rows, const int32_t* codes, int64_t n) {
+    int64_t total = 0;
+    for (int64_t i = 0; i < n; ++i) total += static_cast<int64_t>(x[i]) * codes[rows[i]];
+    return total;
+}
+
+WIDEST_VECTORS
+static void products(const int32_t* x, const int32_t* rows, const int32_t* codes, int64_t n, uint64_t* result) {
+    for (int64_t i = 0; i < n; ++i) result[i] = static_cast<uint64_t>(static_cast<int64_t>(x[i]) * codes[rows[i]]);
+}
+
+// Sums of many short columns: running totals over all entries, subtracted where columns end. A loop for each column
+// would spend its time on guessing where the column ends. Totals may wrap around; their differences are right.
+static void short_column_sums(const Lines& columns, const int32_t* codes, int64_t first, int64_t last, int64_t* sums) {
+    const int64_t piece = 4096;
+    std::vector<uint64_t> totals(piece + 1);
+    uint64_t before = 0;
+    int64_t j = first;
+    totals[0] = 0;
+    for (int64_t start = columns.ends[first]; start < columns.ends[last]; start += piece) {
+        const int64_t size = std::min(piece, columns.ends[last] - start);
+        products(columns.values + start, columns.indices + start, codes, size, totals.data() + 1);
+        uint64_t total = totals[0];
+        for (int64_t i = 1; i <= size; ++i) totals[i] = total += totals[i];
+        for (; j < last && columns.ends[j + 1] <= start + size; ++j) {
+            const uint64_t here = totals[columns.ends[j + 1] - start];
+            sums[j] = static_cast<int64_t>(here - before);
+            before = here;
+        }
+        totals[0] = totals[size];
+    }
+    for (; j < last; ++j) sums[j] = 0;
+}
+
 // sums[k * stride + j] = sum over rows of codes[row, k] * x[row, j], for features first <= j < last.
 static void column_sums(const Lines& columns, const int32_t* codes, int64_t outputs, int64_t first, int64_t last,
                         int64_t stride, int64_t* sums) {
+    if (outputs == 1 && columns.dense()) {
+        for (int64_t j = first; j < last; ++j)
+            sums[j] = dense_dot(columns.values + columns.begin(j), codes, columns.width);
+        return;
+    }
+    if (outputs == 1 && columns.ends[last] - columns.ends[first] < 32 * (last - first)) {
+        short_column_sums(columns, codes, first, last, sums);
+        return;
+    }
     if (outputs == 1) {
         for (int64_t j = first; j < last; ++j) {
-            const int64_t start = columns.begin(j), size = columns.size(j);
-            const int32_t* const x = columns.values + start;
-            if (columns.dense()) {
-                sums[j] = dense_dot(x, codes, size);
-                continue;
-            }
-            const int32_t* const rows = columns.indices + start;
-            int64_t total = 0;
-            for (int64_t i = 0; i < size; ++i) total += static_cast<int64_t>(x[i]) * codes[rows[i]];
-            sums[j] = total;
+            const int64_t start = columns.ends[j];
+            sums[j] = sparse_dot(columns.values + start, columns.indices + start, codes, columns.size(j));
         }
         return;
     }
