@@ -1,4 +1,4 @@
-"""The lazy engine: compiled and plain alike after every step, never staler than allowed, rows apart from each other."""
+"""The lazy engine: compiled and plain alike after every step, never staler than allowed, rows kept apart."""
 
 import numpy as np
 import pytest

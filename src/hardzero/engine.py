@@ -2,7 +2,7 @@
 
 A step towards one corner multiplies all margins by 1 - μ and changes one feature's share. Margins are therefore kept
 divided by the product of all 1 - μ, and a step touches one column. Residuals are lazy: a row's code is replaced only
-when it has moved by more than a tolerance that is small against the noise of the selection (docs/engine.md).
+when it has moved by more than a tolerance that is small against the noise of the selection (docs/architecture.md).
 """
 
 from __future__ import annotations
