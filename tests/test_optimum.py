@@ -11,6 +11,7 @@ from hardzero import datasets
 from hardzero.data import BoundedData, Bounds
 from hardzero.geometry import L1Ball, project_l1
 from hardzero.losses import Logistic, Softmax, Squared
+from hardzero.newton import Slab, evaluate, hessian, quadratic_on_ball
 from hardzero.optimum import ExactSolver, PlainFrankWolfe, l1_optimum
 from hardzero.solvers import ExactIntercept, ExactSelector, Problem, frank_wolfe
 
@@ -204,6 +205,160 @@ def test_many_more_features_than_rows():
     found = l1_optimum(logistic_problem(X, y), 10.0, fit_intercept=True)
     assert found.gap <= 1e-6
     assert 0 < np.count_nonzero(found.weights.coef) < 200  # zeros are exact
+
+
+def certificate(problem, weights, radius, fit_intercept):
+    """The Frank-Wolfe gap over all features, from its definition."""
+    X = problem.data.columns()
+    residual = problem.loss.residual(X @ weights.coef.T + weights.intercept, problem.targets)
+    gradient = (X.T @ residual).T / len(residual)
+    slope = np.abs(residual.mean(axis=0)).sum() * fit_intercept
+    return np.sum(gradient * weights.coef) + radius * np.abs(gradient).max() + 10 * slope
+
+
+def hard_tables():
+    rng = np.random.default_rng(5)
+    X = rng.integers(-8, 9, (80, 12)) / 8
+    twins = X.copy()
+    twins[:, 6:] = X[:, :6]
+    gaps = X.copy()
+    gaps[:, ::3] = 0
+    return {
+        "plain": X,
+        "equal columns": twins,
+        "opposite columns": np.hstack([X, -X]),
+        "empty columns": gaps,
+        "nothing at all": np.zeros((10, 3)),
+        "one feature": X[:, :1],
+        "one row": X[:1],
+        "constant feature": np.hstack([X, np.ones((80, 1))]),
+        "more features than rows": rng.integers(-8, 9, (9, 200)) / 8,
+        "uneven scales": X * 4.0 ** -np.arange(12),
+    }
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("table", hard_tables())
+def test_hard_tables_are_solved_without_a_word(table, case, fit_intercept):
+    X = hard_tables()[table]
+    y = (np.arange(len(X)) % 3 > 0) ^ (X[:, 0] > 0.3)
+    make = CASES[case][0] if X.shape[1] > 1 or case == "logistic" else None
+    targets, loss = (
+        make(X, y) if make else (y.astype(int), Softmax(3)) if case == "softmax" else (X * 0.5, Squared(1.0))
+    )
+    for radius in (1e-6, 0.3, 5.0, 300.0):
+        for stored in (X, sparse.csr_array(X)):
+            problem = problem_of(stored, targets, loss)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found = l1_optimum(problem, radius, fit_intercept)
+            assert found.converged
+            assert found.gap == pytest.approx(certificate(problem, found.weights, radius, fit_intercept), abs=1e-9)
+            assert np.abs(found.weights.coef).sum() <= radius * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"optimum._SMALLEST_SAMPLE": 5},
+        {"newton._COPIED": 0, "newton._FILLED": 0, "newton._BLOCK": 1},
+        {"newton._THIN": 0.0},
+        {"newton._THIN": 2.0},
+        {"newton._STILL_GOOD": 0.0},
+        {"newton._STILL_GOOD": 1.0},
+        {"optimum._WIDEST": 0},
+        {"optimum._FEWEST": 1},
+    ],
+    ids=str,
+)
+def test_what_is_there_for_speed_does_not_change_the_optimum(
+    large_table, case, stored, settings, fit_intercept, monkeypatch
+):
+    X, y = large_table
+    (targets, loss), radius = CASES[case][0](X, y), CASES[case][1]
+    problem = problem_of(stored(X), targets, loss)
+    usual = l1_optimum(problem, radius, fit_intercept, tol=1e-7).weights
+    for name, value in settings.items():
+        monkeypatch.setattr(f"hardzero.{name}", value)
+    found = l1_optimum(problem, radius, fit_intercept, tol=1e-7)
+    assert found.converged
+    assert np.allclose(found.weights.coef, usual.coef, rtol=0, atol=5e-3)
+    assert np.allclose(found.weights.intercept, usual.intercept, rtol=0, atol=5e-3)
+
+
+@pytest.fixture(scope="module")
+def large_table():
+    """More rows than fit into one block when blocks are small."""
+    rng = np.random.default_rng(11)
+    X = rng.integers(-16, 17, (700, 15)) / 16 * (rng.random((700, 15)) < 0.6)
+    return X, X[:, 0] - X[:, 1] + rng.logistic(size=700) / 2 > 0.3
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_sample_that_misses_a_class_does_no_harm(large_table, fit_intercept, monkeypatch):
+    monkeypatch.setattr("hardzero.optimum._SMALLEST_SAMPLE", 5)
+    X, _ = large_table
+    y = np.zeros(len(X))
+    y[3::64] = 1  # never among every sixteenth row
+    problem = logistic_problem(X, y)
+    found = l1_optimum(problem, 20.0, fit_intercept)
+    monkeypatch.undo()
+    usual = l1_optimum(problem, 20.0, fit_intercept)
+    assert found.converged
+    assert np.allclose(found.weights.coef, usual.weights.coef, rtol=0, atol=0.05)
+
+
+@pytest.mark.parametrize("name", ["a9a", "news20", "covtype"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_large_data_sets_are_certified(name, fit_intercept):
+    try:
+        dataset = datasets.load(name)
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    y = dataset.y == np.unique(dataset.y)[0]
+    data = BoundedData.from_matrix(dataset.X, Bounds.parse(dataset.bounds, dataset.X.shape[1]))
+    problem = Problem(data, y.astype(float)[:, None], Logistic())
+    found = l1_optimum(problem, 10.0, fit_intercept)
+    assert found.gap == pytest.approx(certificate(problem, found.weights, 10.0, fit_intercept), abs=1e-9)
+    assert found.converged
+    assert np.abs(found.weights.coef).sum() <= 10 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array])
+def test_slopes_and_hessian_are_derivatives(binary_task, case, stored):
+    X, y = binary_task
+    targets, loss = CASES[case][0](X, y)
+    features = np.tile(np.arange(3), loss.outputs)
+    slab = Slab.of(stored(X.T), features, np.repeat(np.arange(loss.outputs), 3), loss.outputs, targets, loss)
+    weights = np.random.default_rng(0).normal(size=len(slab.outputs))
+    here = evaluate(slab, weights)
+    coef, intercept = weights[: -loss.outputs].reshape(loss.outputs, 3), weights[-loss.outputs :]
+    assert here.value == pytest.approx(loss.value(X[:, :3] @ coef.T + intercept, targets), rel=1e-12)
+    nearby = [
+        (evaluate(slab, weights + step), evaluate(slab, weights - step)) for step in 1e-5 * np.eye(len(weights))
+    ]
+    assert np.allclose(here.slopes, [(up.value - down.value) / 2e-5 for up, down in nearby], rtol=0, atol=1e-8)
+    curved = [(up.slopes - down.slopes) / 2e-5 for up, down in nearby]
+    assert np.allclose(hessian(slab, here.curvature), curved, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_quadratic_problems_are_solved_from_any_start(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 25))
+    root = rng.normal(size=(size + 2, size))
+    matrix, linear = root.T @ root / size, rng.normal(size=size)
+    radius = float(10 ** rng.uniform(-2, 2))
+    for start in (np.zeros(size), project_l1(rng.normal(size=size), radius)):
+        found = quadratic_on_ball(matrix, linear, start, radius, 1e-10)
+        slopes = matrix @ found + linear
+        assert slopes @ found + radius * np.abs(slopes).max() <= 1e-9 * (1 + radius**2)
+        assert np.abs(found).sum() <= radius * (1 + 1e-12)
 
 
 def test_stopping_early_is_admitted_without_a_word(binary_task):

@@ -246,7 +246,10 @@ class BoundedData:
 
     def columns(self, features: NDArray[np.intp] | slice = slice(None)) -> Any:
         """Some columns as floating-point numbers in [-1, 1], dense or CSC as stored."""
-        return self._codes[:, features] * (1.0 / FEATURE_ONE)
+        codes = self._codes if isinstance(features, slice) and features == slice(None) else self._codes[:, features]
+        if not self._is_sparse:
+            return codes * (1.0 / FEATURE_ONE)
+        return sparse.csc_array((codes.data * (1.0 / FEATURE_ONE), codes.indices, codes.indptr), shape=codes.shape)
 
     def _column(self, feature: int) -> tuple[Any, Any]:
         """Return the rows where a feature may be nonzero, and its whole-number values there."""

@@ -1,14 +1,14 @@
 """The exact non-private optimum on an L1 ball, with a certificate.
 
-A working set grows around the features that matter; on it a projected Newton method solves small quadratic
-problems. Losses with several outputs, and working sets too wide for a dense Hessian, go to accelerated projected
-gradients. The Frank-Wolfe gap over **all** features bounds the distance to the optimum and ends the search.
+A working set grows around the weights that matter; on it Newton's method solves small quadratic problems. Working
+sets too wide for a dense Hessian go to accelerated projected gradients. Many rows are first thinned out, to start
+close to the optimum. The Frank-Wolfe gap over **all** features and rows bounds the distance to the optimum and ends
+the search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,12 +16,22 @@ import numpy as np
 from . import checks
 from .data import FloatArray
 from .geometry import L1Ball, project_l1
-from .losses import Logistic
+from .losses import Loss
+from .newton import INTERCEPT_REACH, Descent, Evaluation, Places, Slab, evaluate, gap_of, is_sparse, newton_descent
 from .solvers import ExactIntercept, ExactSelector, Problem, Weights, frank_wolfe
 
 _WIDEST = 1000
-_INTERCEPT_REACH = 10.0
-"""The certificate takes the best intercept to lie within this distance; its gradient is driven to about zero."""
+"""With more working weights than this, many gradients are cheaper than one Hessian."""
+
+_FEWEST = 10
+"""At least so many weights join those in use in a working set."""
+
+_SMALLEST_SAMPLE = 2000
+_THINNING = 16
+"""One row in this many gives a first solution to start from, unless too few rows would be left."""
+
+_ROUND = 0.01
+"""A round ends when the gap within its working set is this share of the gap over all features."""
 
 
 @dataclass(frozen=True)
@@ -89,37 +99,62 @@ class PlainFrankWolfe:
         return Optimum(weights, gap=None, converged=True)
 
 
-@dataclass
-class _State:
-    """Weights together with what follows from them."""
+@dataclass(frozen=True)
+class _Rows:
+    """Rows, stored feature by feature, and what is to be fitted to them."""
 
-    problem: Problem
-    X: Any
+    table: Any
+    targets: Any
+    loss: Loss
     radius: float
     fit_intercept: bool
-    coef: FloatArray
+
+    @property
+    def n_constants(self) -> int:
+        return self.loss.outputs if self.fit_intercept else 0
+
+    def thinned(self) -> _Rows:
+        """Every sixteenth row, in a copy."""
+        table = self.table[:, ::_THINNING]
+        if not is_sparse(table):
+            table = np.ascontiguousarray(table)
+        return _Rows(table, self.targets[::_THINNING], self.loss, self.radius, self.fit_intercept)
+
+    def slab(self, places: Places) -> Slab:
+        """The features at some places of the flattened weights, which are (outputs, features)."""
+        outputs, features = np.divmod(places, self.table.shape[0])
+        return Slab.of(self.table, features, outputs, self.n_constants, self.targets, self.loss)
+
+
+@dataclass(frozen=True)
+class _State:
+    """Weights that are not zero, by their places in the flattened weights; intercepts; and what follows from them."""
+
+    places: Places
+    values: FloatArray
     intercept: FloatArray
-    residual: FloatArray = field(init=False)
-    gradient: FloatArray = field(init=False)
-    slope: FloatArray = field(init=False)
-    value: float = field(init=False)
+    point: Evaluation
+    gradient: FloatArray
+    slope: FloatArray
+    radius: float
 
-    def __post_init__(self) -> None:
-        loss = self.problem.loss
-        margins = self.X @ self.coef.T + self.intercept
-        self.value = loss.value(margins, self.problem.targets)
-        self.residual = loss.residual(margins, self.problem.targets)
-        self.gradient = (self.X.T @ self.residual).T / len(margins)
-        self.slope = self.residual.mean(axis=0) * self.fit_intercept
-
-    def at(self, coef: FloatArray, intercept: FloatArray) -> _State:
-        return _State(self.problem, self.X, self.radius, self.fit_intercept, coef, intercept)
+    @classmethod
+    def at(cls, rows: _Rows, places: Places, weights: FloatArray, point: Evaluation) -> _State:
+        """Look at all features: the one pass over the whole table in a round."""
+        values, intercept = weights[: len(places)], weights[len(places) :]
+        used = values != 0
+        residual = point.residual
+        single = residual.shape[1] == 1  # a vector is multiplied faster than a matrix of one column
+        gradient = np.asarray(rows.table @ (residual[:, 0] if single else residual)).T.ravel() / len(residual)
+        slope = residual.mean(axis=0)[: len(intercept)]
+        return cls(places[used], values[used], intercept, point, gradient, slope, rows.radius)
 
     @property
     def gap(self) -> float:
         """Frank-Wolfe gap: no point of the ball can be better by more."""
-        inside = float(np.sum(self.gradient * self.coef)) + self.radius * float(np.abs(self.gradient).max())
-        return inside + _INTERCEPT_REACH * float(np.abs(self.slope).sum())
+        steepest = max(float(self.gradient.max()), -float(self.gradient.min()))
+        inside = float(self.gradient[self.places] @ self.values) + self.radius * steepest
+        return inside + INTERCEPT_REACH * float(np.abs(self.slope).sum())
 
 
 def l1_optimum(
@@ -131,150 +166,115 @@ def l1_optimum(
     -------
     Not private.
     """
-    loss = problem.loss
-    X = problem.data.columns()
-    zero = np.zeros((loss.outputs, problem.data.n_features))
-    state = _State(problem, X, radius, fit_intercept, zero, np.zeros(loss.outputs))
-    if fit_intercept:
-        state = state.at(zero, loss.start_intercept(state.slope, 1e-9))
-    newton = loss.outputs == 1
-    for _ in range(max_iter):
-        if state.gap <= tol:
-            break
-        working = _working_set(state)
-        newton = newton and len(working) <= _WIDEST
-        step = _newton_round if newton else _gradient_round
-        state = step(state, working, 0.1 * tol)
-    return Optimum(Weights(state.coef, state.intercept), state.gap, state.gap <= tol)
+    outputs, n_features = problem.loss.outputs, problem.data.n_features
+    rows = _Rows(problem.data.columns().T, problem.targets, problem.loss, radius, fit_intercept)
+    state = _solved(rows, tol, max_iter)
+    coef, intercept = np.zeros(outputs * n_features), np.zeros(outputs)
+    coef[state.places] = state.values
+    intercept[: len(state.intercept)] = state.intercept
+    return Optimum(Weights(coef.reshape(outputs, n_features), intercept), state.gap, state.gap <= tol)
 
 
-def _working_set(state: _State) -> Any:
-    """Features in use, and those whose gradient pulls hardest, as many again and at least 50."""
-    used = np.abs(state.coef).max(axis=0) > 0
-    pull = np.abs(state.gradient).max(axis=0)
-    pull[used] = np.inf
-    size = min(len(pull), int(used.sum()) + max(50, int(used.sum())))
-    return np.sort(np.argpartition(-pull, size - 1)[:size])
-
-
-def _newton_round(state: _State, working: Any, tol: float) -> _State:
-    """Projected Newton on the working set until its own gap is small against the whole one."""
-    X = state.X[:, working]
-    n = X.shape[0]
-    target = max(0.1 * state.gap, tol)
-    for _ in range(20):
-        coef = state.coef[0, working]
-        gradient = state.gradient[0, working]
-        inner_gap = float(gradient @ coef) + state.radius * float(np.abs(gradient).max())
-        if inner_gap + _INTERCEPT_REACH * float(np.abs(state.slope[0])) <= target:
-            break
-        curvature = _curvature(state)
-        weighted = X.multiply(curvature[:, None]).tocsc() if hasattr(X, "multiply") else X * curvature[:, None]
-        hessian = np.asarray((X.T @ weighted).todense() if hasattr(X, "multiply") else X.T @ weighted) / n
-        linear = gradient - hessian @ coef
-        if state.fit_intercept:  # eliminate the intercept: Schur complement
-            cross = np.asarray(weighted.sum(axis=0)).ravel() / n
-            own = float(curvature.mean()) + 1e-12
-            hessian = hessian - np.outer(cross, cross) / own
-            linear = gradient - state.slope[0] * cross / own - hessian @ coef
-        goal = _quadratic_on_ball(hessian, linear, coef, state.radius)
-        direction = np.zeros_like(state.coef)
-        direction[0, working] = goal - coef
-        shift = np.zeros(1)
-        if state.fit_intercept:
-            shift[0] = -(state.slope[0] + cross @ (goal - coef)) / own
-        state = _line_search(state, direction, shift)
+def _solved(rows: _Rows, tol: float, max_iter: int) -> _State:
+    """Solve a sample of many rows first, then all of them from there."""
+    samples = [rows]
+    while len(samples[-1].targets) >= _THINNING * _SMALLEST_SAMPLE:
+        samples.append(samples[-1].thinned())
+    state = _without_features(samples[-1])
+    featureless = state.point.value
+    for part in reversed(samples):
+        if part is not samples[-1]:
+            state = _carried_over(part, state)
+        if state.point.value > featureless:  # the sample misled, by a missing class for one
+            state = _without_features(part)
+        # A sample is no better than its size allows, so that it need not be solved any better.
+        state = _improved(part, state, tol if part is rows else max(tol, 1 / len(part.targets)), max_iter)
     return state
 
 
-def _curvature(state: _State) -> FloatArray:
-    """Second derivative of each row's loss, kept above zero so that the quadratic model has a minimum."""
-    if isinstance(state.problem.loss, Logistic):
-        probability = state.residual[:, 0] + state.problem.targets[:, 0]
-        return np.asarray(np.maximum(probability * (1 - probability), 1e-10))
-    return np.full(len(state.residual), state.problem.loss.smoothness)
+def _without_features(rows: _Rows) -> _State:
+    """The best intercepts alone."""
+    nowhere = np.zeros(0, dtype=np.intp)
+    slab = rows.slab(nowhere)
+    intercept = np.zeros(rows.n_constants)
+    point = evaluate(slab, intercept)
+    if rows.fit_intercept:
+        intercept = rows.loss.start_intercept(point.slopes, 1e-9)
+        point = evaluate(slab, intercept)
+    return _State.at(rows, nowhere, intercept, point)
 
 
-def _line_search(state: _State, direction: FloatArray, shift: FloatArray) -> _State:
-    """Halve the step until the loss falls by a fair share of what its slope promises."""
-    slope = float(np.sum(state.gradient * direction) + np.sum(state.slope * shift))
-    size = 1.0
-    while True:
-        trial = state.at(state.coef + size * direction, state.intercept + size * shift)
-        if trial.value <= state.value + 1e-4 * size * slope or size < 1e-10:
-            return trial if trial.value <= state.value else state
-        size /= 2
+def _carried_over(rows: _Rows, state: _State) -> _State:
+    """The same weights on other rows."""
+    weights = np.concatenate([state.values, state.intercept])
+    return _State.at(rows, state.places, weights, evaluate(rows.slab(state.places), weights))
 
 
-def _quadratic_on_ball(hessian: FloatArray, linear: FloatArray, start: FloatArray, radius: float) -> FloatArray:
-    """Minimise ½u'Hu + c'u over the ball: accelerated projected gradients with restart."""
-    largest = float(np.linalg.norm(hessian, 2)) + 1e-12
-    return _accelerated(
-        lambda u: hessian @ u + linear,
-        lambda u: project_l1(u, radius),
-        start,
-        1 / largest,
-        1e-10 * radius,
-        5000,
-    )
-
-
-def _accelerated(
-    gradient: Callable[[FloatArray], FloatArray],
-    project: Callable[[FloatArray], FloatArray],
-    start: FloatArray,
-    rate: float,
-    tol: float,
-    max_iter: int,
-) -> FloatArray:
-    """FISTA with O'Donoghue and Candès' gradient restart."""
-    current = ahead = start
-    momentum = 1.0
+def _improved(rows: _Rows, state: _State, tol: float, max_iter: int) -> _State:
+    """Rounds of choosing a working set, descending on it, and looking at all features again."""
+    working = np.zeros(0, dtype=np.intp)
+    slab, curved = rows.slab(working), None
     for _ in range(max_iter):
-        new = project(ahead - rate * gradient(ahead))
+        if state.gap <= tol:
+            break
+        if int(np.argmax(np.abs(state.gradient))) not in working:
+            working = _working_set(state)
+            slab, curved = rows.slab(working), None
+        weights = np.concatenate([np.zeros(len(working)), state.intercept])
+        weights[np.searchsorted(working, state.places)] = state.values
+        slopes = np.concatenate([state.gradient[working], state.slope])
+        point = Evaluation(state.point.value, state.point.residual, state.point.curvature, slopes)
+        target = max(_ROUND * state.gap, 0.5 * tol)
+        if len(working) <= _WIDEST:
+            reached = newton_descent(slab, weights, point, curved, rows.radius, target)
+        else:
+            reached = _gradient_descent(slab, weights, rows.radius, target)
+        if reached.point is point:
+            break
+        state, curved = _State.at(rows, working, reached.weights, reached.point), reached.curved
+    return state
+
+
+def _working_set(state: _State) -> Places:
+    """Places of weights in use, and of those whose gradient pulls hardest, as many again but not too few."""
+    pull = np.abs(state.gradient)
+    pull[state.places] = np.inf
+    size = min(len(pull), len(state.places) + max(len(state.places), _FEWEST))
+    return np.sort(np.argpartition(pull, -size)[-size:])
+
+
+def _gradient_descent(slab: Slab, weights: FloatArray, radius: float, target: float) -> Descent:
+    """Accelerated projected gradients along a slab until its own gap is at most ``target``.
+
+    FISTA with O'Donoghue and Candès' gradient restart; at most 500 steps.
+    """
+    k = len(weights) - slab.n_constants
+    rate = slab.loss.intercept_rate / _largest_square(slab)
+    current = ahead = weights
+    momentum = 1.0
+    for step in range(1, 501):
+        new = ahead - rate * evaluate(slab, ahead).slopes
+        new[:k] = project_l1(new[:k], radius)
         moved = new - current
         if np.sum((ahead - new) * moved) > 0:
             momentum = 1.0
         following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         ahead = new + (momentum - 1) / following * moved
         current, momentum = new, following
-        if np.abs(moved).max() <= tol:
+        if step % 20 == 0 and gap_of(current, evaluate(slab, current).slopes, slab.n_constants, radius) <= target:
             break
-    return current
+    return Descent(current, evaluate(slab, current), None)
 
 
-def _gradient_round(state: _State, working: Any, tol: float) -> _State:
-    """Accelerated projected gradients on weights and intercepts of the working set together."""
-    X = state.X[:, working]
-    loss, targets, n = state.problem.loss, state.problem.targets, X.shape[0]
-    shape = (loss.outputs, len(working))
-
-    def split(point: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return point[: -loss.outputs].reshape(shape), point[-loss.outputs :]
-
-    def gradient(point: FloatArray) -> FloatArray:
-        coef, intercept = split(point)
-        residual = loss.residual(X @ coef.T + intercept, targets)
-        slope = residual.mean(axis=0) * state.fit_intercept
-        return np.concatenate([((X.T @ residual).T / n).ravel(), slope])
-
-    def project(point: FloatArray) -> FloatArray:
-        return np.concatenate([project_l1(point[: -loss.outputs], state.radius), point[-loss.outputs :]])
-
-    start = np.concatenate([state.coef[:, working].ravel(), state.intercept])
-    rate = 1 / (_largest_square(X) / n + 1) / (1 / loss.intercept_rate)
-    coef, intercept = split(_accelerated(gradient, project, start, rate, 1e-9 * state.radius, 500))
-    full = np.zeros_like(state.coef)
-    full[:, working] = coef
-    return state.at(full, intercept)
-
-
-def _largest_square(X: Any) -> float:
-    """Return an upper estimate of the largest eigenvalue of X'X, by the power method with a margin."""
-    vector = np.ones(X.shape[1]) / np.sqrt(X.shape[1])
+def _largest_square(slab: Slab) -> float:
+    """Return an upper estimate of the largest eigenvalue of the mean of x·x', by the power method with a margin."""
+    vector = np.ones(len(slab.outputs))
     size = 0.0
     for _ in range(30):
-        vector = X.T @ (X @ vector)
+        vector = vector / max(float(np.linalg.norm(vector)), 1e-300)
+        total = np.zeros(len(vector))
+        for _, block in slab.blocks():
+            total += slab.sums(block, slab.margins(vector, block))
+        vector = total / len(slab.targets)
         size = float(np.linalg.norm(vector))
-        vector = vector / max(size, 1e-300)
-    return 1.1 * size
+    return 1.1 * size + 1e-12

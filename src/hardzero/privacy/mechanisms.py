@@ -47,8 +47,7 @@ class WeightTable:
 
 _LEVELS_PER_NAT = 256
 _DEEPEST = 2**20
-NOBODY = -(2**63)
-"""In the place of a score: there is no such candidate."""
+NOBODY = -(2**63)  # in the place of a score: there is no such candidate
 _PLUS, _PLUS_MINUS = np.array([1]), np.array([1, -1])
 _FINE = 2**48  # units in the standard deviation of a linear term
 _GAP = 2**12  # units in the distance by which a minimiser may be missed
