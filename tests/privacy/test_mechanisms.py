@@ -54,18 +54,20 @@ class Path(SeededSource):
 
 
 def weights_of(values, sensitivity, eta, signs, padded):
-    """The weight of every candidate by the definition, in fractions, (index, sign) → whole number."""
+    """The weight of every candidate by the definition, (index, sign) → whole number; and of level 0, and the least."""
     table = weight_table(eta, len(signs) * padded)
     unit = -(-sensitivity // table.levels)
     levels = {(i, s): math.floor(Fraction(s * v, unit)) for i, v in enumerate(values) for s in signs if v != NOBODY}
     best = max(levels.values())
-    return {c: int(table.weights[min(best - level, len(table.weights) - 1)]) for c, level in levels.items()}
+    last = len(table.weights) - 1
+    weights = {candidate: int(table.weights[min(best - level, last)]) for candidate, level in levels.items()}
+    return weights, int(table.weights[min(max(best, 0), last)]), int(table.weights[last])
 
 
 def distribution(values, sensitivity, eta):
     """Exact probabilities of every (index, sign), by running the mechanism on every weight's first and last draw."""
-    weights = weights_of(values, sensitivity, eta, (1, -1), len(values))
-    bounds = [2 * max(weights[i, 1], weights[i, -1]) for i in range(len(values))]
+    weights, at_zero, _ = weights_of(values, sensitivity, eta, (1, -1), len(values))
+    bounds = [max(weights[i, 1], weights[i, -1]) + at_zero for i in range(len(values))]
     at = 0
     for i, bound in enumerate(bounds):  # the code must accept exactly these intervals, in this order
         inside = at
@@ -103,10 +105,9 @@ def test_enumerated_range_is_within_eta_without_slack(eta):
 def accepted_by_hand(values, sensitivity, eta, signs, size, draws):
     """Follow the draws through rejections, with intervals written out one by one."""
     blocks = [range(start, min(start + size, len(values))) for start in range(0, len(values), size)]
-    weights = weights_of(values, sensitivity, eta, signs, size * len(blocks))
-    heaviest = [max((weights.get((i, s), 0) for i in block for s in signs), default=0) for block in blocks]
-    bounds = [len(signs) * size * (weight or int(weight_table(eta, len(signs) * size * len(blocks)).weights[-1]))
-              for weight in heaviest]  # fmt: skip
+    weights, at_zero, least = weights_of(values, sensitivity, eta, signs, size * len(blocks))
+    heaviest = [max((weights.get((i, s), 0) for i in block for s in signs), default=0) or least for block in blocks]
+    bounds = [size * (weight + (len(signs) - 1) * at_zero) for weight in heaviest]
     for draw in draws:
         ends = list(itertools.accumulate(bounds))
         b = next(i for i, end in enumerate(ends) if draw < end)

@@ -22,7 +22,9 @@ class Engine {
         : columns_(columns), rows_(rows), n_(rows.lines), p_(columns.lines), outputs_(outputs),
           loss_(static_cast<Loss>(loss)), unit_(unit), targets_(targets), scales_(scales), steps_(steps),
           stride_(stride), block_(block), codes_(codes), sums_(sums), tops_(tops), margins_(n_ * outputs, 0.0),
-          fresh_(n_ * outputs), stale_((stride / block) * outputs, 0) {}
+          fresh_(n_ * outputs), stale_((stride / block) * outputs, 0) {
+        while ((int64_t{1} << shift_) < block_) ++shift_;
+    }
 
     // Multiply all margins by the step's scale; add weight * feature to one output's.
     void add(int64_t t, int64_t output, int64_t feature, double weight) {
@@ -66,17 +68,9 @@ class Engine {
     void look_at_all_rows(int64_t t, const double* intercept, double cap) {
         codes_at(t, intercept, cap);
         changed_.resize(n_);
-        int64_t count = 0;  // rows are written down in any case and the count goes on if they moved: no guessed branches
-        for (int64_t i = 0; i < n_; ++i) {
-            bool moved = false;
-            for (int64_t k = i * outputs_; k < (i + 1) * outputs_; ++k)
-                moved |= std::abs(fresh_[k] - codes_[k]) > tolerance_;
-            changed_[count] = static_cast<int32_t>(i);
-            count += moved;
-        }
-        changed_.resize(count);
+        changed_.resize(moved_rows(fresh_.data(), codes_, n_, outputs_, tolerance_, changed_.data()));
         // A calendar pays where few rows change; if it did not last time, wait longer before the next one.
-        const bool quiet = static_cast<int64_t>(changed_.size()) * 8 < n_;
+        const bool quiet = static_cast<int64_t>(changed_.size()) * 16 < n_;
         if (wait_ > 0) --wait_;
         if (quiet && wait_ == 0 && outputs_ == 1 && !columns_.dense() && tolerance_ > 2) open_calendar(t);
     }
@@ -102,31 +96,43 @@ class Engine {
         opened_ = t;
         for (int32_t i = 0; i < n_; ++i) {
             const int64_t moved = std::abs(fresh_[i] - codes_[i]);
-            place_interval(t, i, moved > tolerance_ ? 0 : moved);  // changed rows are refreshed right away
+            const double margin = margins_[i] * scales_[t] + intercept_;
+            place_interval(t, i, margin, slope(margin), moved > tolerance_ ? 0 : moved);  // changed rows are replaced
         }
     }
 
     // Around the present margin: within it the code, now `moved` away from the one in use, stays within tolerance.
-    void place_interval(int64_t t, int32_t row, int64_t moved) {
-        const double margin = margins_[row] * scales_[t] + intercept_;
+    void place_interval(int64_t t, int32_t row, double margin, double slope, int64_t moved) {
         // Two units are kept back for rounding, of this code and of the one to come.
         const double room = std::max<double>(static_cast<double>(tolerance_ - moved - 2), 0.0) / unit_;
-        double reach = room;
-        if (loss_ == Loss::logistic) {
-            // The slope at distance d is at most e^d times the slope here, so log(1 + room/slope) is safe.
-            const double q = sigmoid(margin), ratio = room / std::max(q * (1.0 - q), 1e-300);
-            reach = 2.0 - 4.0 / (2.0 + ratio);  // below the logarithm, and cheaper
-        }
+        // Logistic: the slope at distance d is at most e^d times the slope here, so that log(1 + room/slope) is safe;
+        // 2 room/(2 slope + room) is below that, and cheaper.
+        const double reach = loss_ == Loss::logistic ? 2.0 * room / (2.0 * slope + room + 1e-300) : room;
         lower_[row] = margin - reach;
         upper_[row] = margin + reach;
         schedule(t, row);
     }
 
-    // Enter the first step after t at which the shrinking margin can be outside.
+    double slope(double margin) const {
+        if (loss_ != Loss::logistic) return 1.0;
+        const double q = sigmoid(margin);
+        return q * (1.0 - q);
+    }
+
+    // Enter the first step after t at which the shrinking margin can be outside: mostly soon, so look ahead in
+    // growing strides, then in between.
     void schedule(int64_t t, int32_t row) {
         take_out(row);
         const double u = margins_[row];
         int64_t low = t + 1, high = steps_ + 1;
+        for (int64_t stride = 1; low < high; stride *= 2) {
+            const int64_t ahead = std::min(low + stride, high) - 1;
+            if (!inside(row, u * scales_[ahead] + intercept_)) {
+                high = ahead;
+                break;
+            }
+            low = ahead + 1;
+        }
         while (low < high) {
             const int64_t middle = (low + high) / 2;
             if (inside(row, u * scales_[middle] + intercept_))
@@ -159,7 +165,7 @@ class Engine {
             ++looked;
             look_at(t, first_[t], cap);  // enters the row at a later step
         }
-        if (looked * 4 > n_) {  // a scan in wide vectors would have been cheaper
+        if (8 * looked > n_) {  // a scan in wide vectors would have been cheaper
             calendar_ = false;
             wait_ = backoff_ = (t - opened_ > 4 * backoff_) ? 1 : std::min<int64_t>(2 * backoff_, 256);
         }
@@ -167,14 +173,15 @@ class Engine {
 
     void look_at(int64_t t, int32_t row, double cap) {
         const double margin = margins_[row] * scales_[t] + intercept_;
-        const double value = loss_ == Loss::logistic ? sigmoid(margin) : margin;
+        const bool logistic = loss_ == Loss::logistic;
+        const double value = logistic ? sigmoid(margin) : margin;
         fresh_[row] = as_code(value - targets_[row], unit_, cap);
         int64_t moved = std::abs(fresh_[row] - codes_[row]);
         if (moved > tolerance_) {
             changed_.push_back(row);
             moved = 0;
         }
-        place_interval(t, row, moved);
+        place_interval(t, row, margin, logistic ? value * (1.0 - value) : 1.0, moved);
     }
 
     void apply() {
@@ -220,7 +227,7 @@ class Engine {
         char* const stale = stale_.data() + output * (stride_ / block_);
         for (int64_t i = 0; i < size; ++i) {
             const int64_t before = sums[features[i]], after = before + static_cast<int64_t>(x[i]) * change;
-            const int64_t b = features[i] / block_;
+            const int64_t b = features[i] >> shift_;
             sums[features[i]] = after;
             if (std::abs(after) >= tops[b]) {
                 tops[b] = std::abs(after);
@@ -251,7 +258,7 @@ class Engine {
     double unit_;
     const double* targets_;
     const double* scales_;
-    int64_t steps_, stride_, block_;
+    int64_t steps_, stride_, block_, shift_ = 0;  // a block is 2^shift features
     int32_t* codes_;
     int64_t* sums_;
     int64_t* tops_;

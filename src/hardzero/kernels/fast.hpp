@@ -123,6 +123,27 @@ static void softmax_codes(const double* margins, double scale, const double* int
     }
 }
 
+// The rows that have a code more than `tolerance` away from the one in use; returns their number. A row is written down
+// in any case, and the count goes on if it moved: no branch to guess.
+static int64_t moved_rows(const int32_t* fresh, const int32_t* codes, int64_t n, int64_t outputs, int64_t tolerance,
+                          int32_t* rows) {
+    int64_t count = 0;
+    if (outputs == 1) {
+        for (int64_t i = 0; i < n; ++i) {
+            rows[count] = static_cast<int32_t>(i);
+            count += std::abs(fresh[i] - codes[i]) > tolerance;
+        }
+        return count;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        bool moved = false;
+        for (int64_t k = i * outputs; k < (i + 1) * outputs; ++k) moved |= std::abs(fresh[k] - codes[k]) > tolerance;
+        rows[count] = static_cast<int32_t>(i);
+        count += moved;
+    }
+    return count;
+}
+
 WIDEST_VECTORS
 static int64_t dense_dot(const int32_t* x, const int32_t* codes, int64_t n) {
     int64_t total = 0;

@@ -210,17 +210,16 @@ def _draw(
 ) -> tuple[int, int]:
     """Draw an index and a sign with probability proportional to the weight of sign times score.
 
-    By rejection: the weight of a block's top bounds all weights of the block. Choose a block by its bound, look into
-    it, and accept with probability (its weights together)/bound; a block that was rejected has its bound made exact.
+    By rejection: the weight of a block's top bounds all its weights, and that of level 0 one sign of every score. Choose
+    a block by its bound and accept with probability (weights in it)/bound; once rejected, its bound is made exact.
     """
     size = -(-len(values) // len(tops))
     table = weight_table(eta, len(signs) * size * len(tops))
-    unit = -(
-        -sensitivity // table.levels
-    )  # scores become levels of this height: one sensitivity is at most ``levels``
+    unit = -(-sensitivity // table.levels)  # height of a level, of which ``levels`` make up one sensitivity or more
     highest = tops // unit
     best = int(highest.max())
-    bounds = (table.weights * (len(signs) * size)).take(best - highest, mode="clip")
+    bounds = (table.weights * size).take(best - highest, mode="clip")
+    bounds += (len(signs) - 1) * size * table.weights.take(best, mode="clip")
     ends = bounds.cumsum()
     while True:
         place = source.below(int(ends[-1]))

@@ -1,0 +1,1 @@
+"""The parts of the suite: each has a TITLE, measure(), checks() and page()."""
