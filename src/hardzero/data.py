@@ -104,6 +104,10 @@ class Table(Protocol):
     n_rows: int
     n_features: int
 
+    @property
+    def popularity(self) -> NDArray[np.intp]:
+        """Features by the number of rows where they are not zero, the most frequent first; ties in their own order."""
+
     def gradient(self, residuals: IntArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
 
@@ -163,11 +167,26 @@ class BoundedData:
         return self._codes
 
     @cached_property
+    def popularity(self) -> NDArray[np.intp]:
+        """Features by the number of rows where they are not zero, the most frequent first; ties in their own order."""
+        return np.argsort(-self.counts(), kind="stable")
+
+    @cached_property
     def by_row(self) -> Lines:
-        """The same numbers by rows, made when first asked for."""
-        if self._is_sparse:
-            return Lines(self._codes.tocsr() if self._rows is None else self._rows)
-        return Lines(np.ascontiguousarray(self._codes))
+        """The same numbers by rows, features in the order of their popularity; made when first asked for."""
+        if not self._is_sparse:
+            return Lines(np.ascontiguousarray(self._codes[:, self.popularity]))
+        rows = self._codes.tocsr() if self._rows is None else self._rows
+        place = np.empty(self.n_features, dtype=np.int32)
+        place[self.popularity] = np.arange(self.n_features, dtype=np.int32)
+        return Lines(sparse.csr_array((rows.data, place[rows.indices], rows.indptr), shape=rows.shape))
+
+    def counts(self) -> IntArray:
+        """Count the rows where each feature is not zero."""
+        if not self._is_sparse:
+            return np.array([np.count_nonzero(line) for line in self.by_feature.matrix], dtype=np.int64)
+        before = np.concatenate([[0], np.cumsum(self._codes.data != 0)])
+        return np.diff(before[self._codes.indptr])
 
     @classmethod
     def from_matrix(cls, X: Any, bounds: Bounds) -> BoundedData:

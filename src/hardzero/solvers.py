@@ -50,8 +50,8 @@ class Selector(Protocol):
     def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
         """Return the feature and the sign of the corner."""
 
-    def tolerance(self, n_rows: int, step: float) -> int:
-        """How far a residual code may have moved before it is replaced, from public numbers."""
+    def tolerances(self, n_rows: int, steps: FloatArray) -> list[int]:
+        """How far a residual code may have moved at each step before it is replaced, from public numbers."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,13 @@ class ExponentialSelector:
         index, sign = mechanisms.select_signed(scores.slopes, sensitivity, self.eta, self.source, scores.tops)
         return index, -sign
 
-    def tolerance(self, n_rows: int, step: float) -> int:
+    def tolerances(self, n_rows: int, steps: FloatArray) -> list[int]:
         """Small against the selection's noise or, while steps are long, against what a step changes."""
         least = min(2 * self.contributions / self.eta / math.sqrt(n_rows), _STALE)
         # By doubling, because every new value costs one look at all rows.
-        doublings = math.floor(math.log2(_STALE_STEPS * step / least))
-        return int(least * 2 ** min(max(doublings, 0), _DOUBLINGS) * RESIDUAL_ONE)
+        doublings = np.floor(np.log2(_STALE_STEPS * steps / least)).clip(0, _DOUBLINGS)
+        whole: list[int] = (least * 2**doublings * RESIDUAL_ONE).astype(np.int64).tolist()
+        return whole
 
 
 @dataclass(frozen=True)
@@ -97,9 +98,9 @@ class LaplaceSelector:
         """Return the feature and the sign of the corner."""
         return mechanisms.noisy_min_signed(scores.slopes, self.scale, self.source)
 
-    def tolerance(self, n_rows: int, step: float) -> int:
+    def tolerances(self, n_rows: int, steps: FloatArray) -> list[int]:
         """None: the published method has fresh residuals."""
-        return 0
+        return [0] * len(steps)
 
 
 @dataclass(frozen=True)
@@ -119,9 +120,9 @@ class ExactSelector:
         index = start + int(np.argmax(np.abs(slopes[start : start + size])))
         return index, -1 if slopes[index] > 0 else 1
 
-    def tolerance(self, n_rows: int, step: float) -> int:
+    def tolerances(self, n_rows: int, steps: FloatArray) -> list[int]:
         """None."""
-        return 0
+        return [0] * len(steps)
 
 
 def choose_several(scores: IntArray, count: int, sensitivity: int, eta: float, source: Source) -> NDArray[np.intp]:
@@ -249,24 +250,25 @@ def frank_wolfe(
     loss, n_rows = problem.loss, problem.data.n_rows
     steps = open_loop_step(np.arange(1, n_iter + 1))
     scales = np.concatenate([[1.0], np.cumprod(1 - steps)])  # what is left of a weight of 1 after so many steps
+    tolerances = selector.tolerances(n_rows, steps)
     engine = engine_for(problem.data, problem.targets, loss, scales)
-    stride = engine.gradient.shape[1]
-    coef = np.zeros((loss.outputs, stride))  # divided by the scale, as the margins are
+    coef = np.zeros((loss.outputs, problem.data.n_features))  # divided by the scale, as the margins are
     intercept = np.zeros(loss.outputs)
-    cap = 0
+    cap, highest = 0, residual_cap(loss, ball.row_norms(1.0, loss.outputs), intercept)
     for t in counted(range(n_iter)):
-        # Codes may be from any earlier step, so the bound never falls.
-        cap = max(cap, residual_cap(loss, ball.row_norms(1 - scales[t], loss.outputs), intercept))
+        if cap < highest:  # codes may be from any earlier step, so the bound never falls
+            cap = max(cap, residual_cap(loss, ball.row_norms(1 - scales[t], loss.outputs), intercept))
         moves_intercept = intercept_rule is not None and intercept_rule.due(t + 1)
-        engine.refresh(t, intercept, cap, 0 if t == 0 or moves_intercept else selector.tolerance(n_rows, steps[t]))
+        engine.refresh(t, intercept, cap, 0 if t == 0 or moves_intercept else tolerances[t])
         chosen = [selector(scores, cap) for scores in ball.scores(engine.gradient, engine.tops)]
         if intercept_rule is not None and moves_intercept:
             intercept = intercept_rule.moved(t + 1, intercept, engine.codes, cap, loss)
+            highest = residual_cap(loss, ball.row_norms(1.0, loss.outputs), intercept)
         for i, (index, sign) in enumerate(chosen):
-            vertex = ball.vertex(i, index, sign, stride)
-            weight = steps[t] * vertex.value
-            coef[vertex.output, vertex.feature] += weight / scales[t + 1]
-            engine.add(t + 1, vertex.output, vertex.feature, weight)
-    coef = coef[:, : problem.data.n_features] * scales[-1]
+            vertex = ball.vertex(i, index, sign, engine.gradient.shape[1])
+            weight, feature = steps[t] * vertex.value, int(engine.features[vertex.feature])
+            coef[vertex.output, feature] += weight / scales[t + 1]
+            engine.add(t + 1, vertex.output, feature, weight)
+    coef *= scales[-1]
     coef[np.abs(coef) < _CANCELLED * ball.radius] = 0.0
     return Weights(coef, intercept)

@@ -48,6 +48,12 @@ class StackedData:
             raise ValueError(f"there are more than {MAX_ROWS} rows, which cannot be summed exactly")
         return cls(blocks, np.arange(len(bounds.lower)))
 
+    @property
+    def popularity(self) -> NDArray[np.intp]:
+        """Features by the number of rows where they are not zero, the most frequent first; ties in their own order."""
+        counts = sum((part.counts() for _, part in self._parts()), np.zeros(self.n_features, dtype=np.int64))
+        return np.argsort(-counts, kind="stable")
+
     def gradient(self, residuals: IntArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
         total = np.zeros((residuals.shape[1], self.n_features), dtype=np.int64)

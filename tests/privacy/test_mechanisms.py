@@ -116,7 +116,7 @@ def accepted_by_hand(values, sensitivity, eta, signs, size, draws):
             inside += weights.get(candidate, 0)
             if draw < inside:
                 return candidate
-        bounds[b] = inside - (ends[b] - bounds[b])
+        bounds[b] = -(-(inside - (ends[b] - bounds[b])) // size) * size
     raise AssertionError("all draws were rejected")
 
 

@@ -25,8 +25,8 @@ cdef extern from "fast.hpp" namespace "hardzero" nogil:
 cdef extern from "engine.hpp" namespace "hardzero" nogil:
     cdef cppclass CEngine "hardzero::Engine":
         CEngine(
-            Lines, Lines, int64_t, int, double, const double*, const double*, int64_t, int64_t, int64_t,
-            int32_t*, int64_t*, int64_t*
+            Lines, Lines, const int64_t*, int64_t, int, double, const double*, const double*, int64_t, int64_t,
+            int64_t, int32_t*, int64_t*, int64_t*
         ) except +
         void add(int64_t, int64_t, int64_t, double) except +
         void refresh(int64_t, const double*, double, int64_t) except +
@@ -98,12 +98,12 @@ cdef class Engine:
     cdef object kept_alive
 
     def __cinit__(
-        self, columns, rows, int loss, double unit, const double[::1] targets, const double[::1] scales,
-        int64_t block, int32_t[:, ::1] codes, int64_t[:, ::1] sums, int64_t[:, ::1] tops,
+        self, columns, rows, const int64_t[::1] features, int loss, double unit, const double[::1] targets,
+        const double[::1] scales, int64_t block, int32_t[:, ::1] codes, int64_t[:, ::1] sums, int64_t[:, ::1] tops,
     ):
-        self.kept_alive = (columns, rows, targets, scales, codes, sums, tops)
+        self.kept_alive = (columns, rows, features, targets, scales, codes, sums, tops)
         self.engine = new CEngine(
-            lines_of(columns), lines_of(rows), codes.shape[1], loss, unit, &targets[0], &scales[0],
+            lines_of(columns), lines_of(rows), &features[0], codes.shape[1], loss, unit, &targets[0], &scales[0],
             scales.shape[0] - 1, sums.shape[1], block, &codes[0, 0], &sums[0, 0], &tops[0, 0],
         )
 

@@ -144,6 +144,75 @@ static int64_t moved_rows(const int32_t* fresh, const int32_t* codes, int64_t n,
     return count;
 }
 
+// Units that a code may still move by, as a share of a residual; two are kept back for rounding.
+static inline double room_for(int64_t units, double unit) {
+    return static_cast<double>(units > 2 ? units - 2 : 0) / unit;
+}
+
+// How far a margin may go for a sigmoid to move by no more than `room`. No slope exceeds a quarter, so 4 room is safe.
+// The slope at distance d is at most e^d times the slope here, so log(1 + room/slope) is safe, too, and
+// 2 room/(2 slope + room), which is below that and cheaper.
+static inline double logistic_reach(double room, double q) {
+    const double by_slope_here = 2.0 * room / (2.0 * q * (1.0 - q) + room + 1e-300);
+    return by_slope_here > 4.0 * room ? by_slope_here : 4.0 * room;
+}
+
+static inline double room_left(int32_t fresh, int32_t code, int64_t tolerance, double unit) {
+    const int64_t moved = std::abs(fresh - code);
+    return room_for(moved > tolerance ? tolerance : tolerance - moved, unit);  // those that moved are replaced
+}
+
+WIDEST_VECTORS
+static void logistic_intervals(const double* margins, double scale, double intercept, const int32_t* fresh,
+                               const int32_t* codes, int64_t tolerance, double unit, int64_t n, double* lower,
+                               double* upper) {
+    for (int64_t i = 0; i < n; ++i) {
+        const double margin = margins[i] * scale + intercept;
+        const double reach = logistic_reach(room_left(fresh[i], codes[i], tolerance, unit), sigmoid(margin));
+        lower[i] = margin - reach;
+        upper[i] = margin + reach;
+    }
+}
+
+WIDEST_VECTORS
+static void squared_intervals(const double* margins, double scale, double intercept, const int32_t* fresh,
+                              const int32_t* codes, int64_t tolerance, double unit, int64_t n, double* lower,
+                              double* upper) {
+    for (int64_t i = 0; i < n; ++i) {
+        const double margin = margins[i] * scale + intercept;
+        const double reach = room_left(fresh[i], codes[i], tolerance, unit);
+        lower[i] = margin - reach;
+        upper[i] = margin + reach;
+    }
+}
+
+WIDEST_VECTORS
+static void flag_outside(const double* margins, double scale, double intercept, const double* lower,
+                         const double* upper, int64_t n, char* flags) {
+    for (int64_t i = 0; i < n; ++i) {
+        const double margin = margins[i] * scale + intercept;
+        flags[i] = (margin < lower[i]) | (margin > upper[i]);
+    }
+}
+
+// The rows whose margins lie outside their intervals; returns their number. `flags` has room for n + 8.
+static int64_t outside_rows(const double* margins, double scale, double intercept, const double* lower,
+                            const double* upper, int64_t n, char* flags, int32_t* rows) {
+    flag_outside(margins, scale, intercept, lower, upper, n, flags);
+    std::memset(flags + n, 0, 8);
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 8) {
+        uint64_t eight;
+        std::memcpy(&eight, flags + i, sizeof eight);
+        if (eight == 0) continue;
+        for (int64_t k = i; k < i + 8; ++k) {
+            rows[count] = static_cast<int32_t>(k);
+            count += flags[k];
+        }
+    }
+    return count;
+}
+
 WIDEST_VECTORS
 static int64_t dense_dot(const int32_t* x, const int32_t* codes, int64_t n) {
     int64_t total = 0;

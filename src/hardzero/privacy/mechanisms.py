@@ -196,8 +196,8 @@ def exact(value: Sensitive[T]) -> T:
 
 
 def block_size(candidates: int) -> int:
-    """Return how many candidates make a block: a power of two that leaves 2048 to 4096 blocks up to a million."""
-    return 1 << min(max(candidates >> 11, 1).bit_length() - 1, 8)
+    """Return how many candidates make a block: a power of two that leaves 512 to 1024 blocks up to half a million."""
+    return 1 << min(max(candidates >> 9, 1).bit_length() - 1, 10)
 
 
 def block_maxima(values: IntArray) -> IntArray:
@@ -211,25 +211,25 @@ def _draw(
     """Draw an index and a sign with probability proportional to the weight of sign times score.
 
     By rejection: the weight of a block's top bounds all its weights, and that of level 0 one sign of every score. Choose
-    a block by its bound and accept with probability (weights in it)/bound; once rejected, its bound is made exact.
+    a block by its bound and accept with probability (weights in it)/bound; once rejected, its bound is tightened.
     """
     size = -(-len(values) // len(tops))
     table = weight_table(eta, len(signs) * size * len(tops))
     unit = -(-sensitivity // table.levels)  # height of a level, of which ``levels`` make up one sensitivity or more
     highest = tops // unit
     best = int(highest.max())
-    bounds = (table.weights * size).take(best - highest, mode="clip")
-    bounds += (len(signs) - 1) * size * table.weights.take(best, mode="clip")
+    bounds = table.weights.take(best - highest, mode="clip")  # for each of the block's scores
+    bounds += (len(signs) - 1) * table.weights.take(best, mode="clip")
     ends = bounds.cumsum()
     while True:
-        place = source.below(int(ends[-1]))
-        block = int(ends.searchsorted(place, side="right"))
+        place = source.below(int(ends[-1]) * size)
+        block = int(ends.searchsorted(place // size, side="right"))
         part = values[block * size : (block + 1) * size, None]
         weights = table.weights.take(best - part * signs // unit, mode="clip") * (part != NOBODY)
         inside = weights.cumsum()
-        into = place - int(ends[block] - bounds[block])
+        into = place - int(ends[block] - bounds[block]) * size
         if into < inside[-1]:
             index, sign = divmod(int(inside.searchsorted(into, side="right")), len(signs))
             return block * size + index, int(signs[sign])
-        ends[block:] -= bounds[block] - inside[-1]
-        bounds[block] = inside[-1]
+        ends[block:] -= bounds[block] + (-inside[-1] // size)
+        bounds[block] = -(-inside[-1] // size)
