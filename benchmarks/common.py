@@ -33,7 +33,7 @@ class Setting:
 
 FULL = Setting(
     "full", 1, 1000, 5, 20.0, 20.0, 0.7,
-    ("synth", "a9a", "gisette-like", "rcv1-like", "news20-like", "big"),
+    ("synth", "a9a", "w8a", "gisette", "gisette-like", "rcv1-like", "news20-like", "big", "big, rare signal"),
     ("a9a", "covtype", "news20", "20news-bow"), True,
 )  # fmt: skip
 QUICK = Setting(

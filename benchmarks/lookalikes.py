@@ -84,11 +84,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Shape:
-    """Rows, features, and nonzeros a row (None: dense)."""
+    """Rows, features, nonzeros a row (None: dense); labels depend on some of so many most popular features."""
 
     rows: int
     features: int
     a_row: int | None = None
+    informative: int = 500
 
 
 LOOKALIKES = {
@@ -97,6 +98,7 @@ LOOKALIKES = {
     "rcv1-like": Shape(20_000, 47_000, 75),
     "news20-like": Shape(20_000, 1_360_000, 481),
     "big": Shape(1_000_000, 1_000_000, 55),
+    "big, rare signal": Shape(1_000_000, 1_000_000, 55, 1_000_000),
 }
 ONE_CLASS = 1
 """Of twenty newsgroups the first is told from the rest."""
@@ -116,7 +118,7 @@ def sample(name: str, shrink: int = 1) -> Sample:
         return Sample(name, made.X, made.y, made.bounds)
     if shape.a_row is None:
         return dense_sample(rows, features, name=name)
-    return sparse_sample(rows, features, min(shape.a_row, features // 8), name=name)
+    return sparse_sample(rows, features, min(shape.a_row, features // 8), name=name, informative=shape.informative)
 
 
 def _real(name: str, shrink: int) -> Sample:
@@ -152,15 +154,16 @@ def dense_sample(rows: int, features: int, *, classes: int = 2, name: str = "den
 
 
 def sparse_sample(
-    rows: int, features: int, a_row: float, *, name: str = "sparse", seed: int = 0, dtype: Any = np.float64
-) -> Sample:
-    """Rows with about ``a_row`` nonzeros; the true model has fifty of the popular features."""
+    rows: int, features: int, a_row: float, *, name: str = "sparse", seed: int = 0, dtype: Any = np.float64,
+    informative: int = 500,
+) -> Sample:  # fmt: skip
+    """Rows with about ``a_row`` nonzeros; the true model has fifty of the ``informative`` most popular features."""
     rng = np.random.default_rng(seed)
     place = rng.permutation(features)
     X = _power_law_rows(rows, features, a_row, place, rng, dtype)
     model = np.zeros(features)
-    informative = place[rng.choice(min(500, features), min(50, features), replace=False)]
-    model[informative] = rng.choice([-4.0, 4.0], len(informative))
+    chosen = place[rng.choice(min(informative, features), min(50, features), replace=False)]
+    model[chosen] = rng.choice([-4.0, 4.0], len(chosen))
     margins = X @ model.astype(dtype)
     y = margins - np.median(margins) + 0.5 * rng.logistic(size=rows) > 0
     return Sample(name, X, y.astype(np.int64), (0.0, 1.0))

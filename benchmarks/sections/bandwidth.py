@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import machine
 import numpy as np
-from common import Check, Progress, Results, Setting, at_most, number, table, time_text
+from common import RADIUS, Check, Progress, Results, Setting, at_most, number, table, time_text
 from lookalikes import Sample
 from timing import Job, interleave
 
 from hardzero.data import RESIDUAL_ONE
+from hardzero.geometry import L1Ball, Scores
 from hardzero.losses import residual_codes
-from hardzero.solvers import Problem
+from hardzero.plan import plan_lasso
+from hardzero.privacy.budget import Budget, Neighbours
+from hardzero.privacy.randomness import source_for
+from hardzero.solvers import Problem, Selector, frank_wolfe
 from sections.steps import private_steps
 
 TITLE = "The memory bound"
 EPSILON = 50.0
-BELOW_ONE_PASS = ("gisette-like", "rcv1-like", "news20-like", "big")
+BELOW_ONE_PASS = ("gisette-like", "rcv1-like", "news20-like", "big", "big, rare signal")
 SLOWER_THAN_FULL_PASS = 1.3
 SHORT_INDEX_ROWS = 65_536
 
@@ -36,13 +42,26 @@ def full_pass(problem: Problem) -> Job:
     return Job(lambda: problem.data.gradient(codes))
 
 
-def full_pass_seconds(timings: Results) -> float:
-    """Time of a step that passes over all rows.
+@dataclass(frozen=True)
+class Fresh:
+    """A selector that allows no stale residual, so that (nearly) every step passes over all rows."""
 
-    To be replaced by a run of the engine that is told to take full passes only; until then the pass alone, without
-    the residuals and the selection of a step, which makes the comparison harder for hardzero.
-    """
-    return float(timings["full pass"]["median"])
+    selector: Selector
+
+    def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
+        """Choose as the other one does."""
+        return self.selector(scores, cap)
+
+    def tolerances(self, n_rows: int, steps: np.ndarray) -> list[int]:
+        """None."""
+        return [0] * len(steps)
+
+
+def full_pass_steps(problem: Problem, steps: int) -> Job:
+    """The first steps of the same fit with fresh residuals: a look at all rows and a full pass each."""
+    budget = Budget(EPSILON, 1 / problem.data.n_rows)
+    selector = Fresh(plan_lasso(budget, Neighbours.ADD_REMOVE, "tight", 1000).selector(source_for(None)))
+    return Job(lambda: frank_wolfe(problem, L1Ball(RADIUS), steps, selector), steps)
 
 
 def measure(setting: Setting, progress: Progress) -> Results:
@@ -62,6 +81,7 @@ def measure(setting: Setting, progress: Progress) -> Results:
             "read as much": Job(lambda small=small, repeats=repeats: [read(small) for _ in range(repeats)], repeats),
             "full pass": full_pass(problem),
             "step": private_steps(problem, EPSILON, setting.steps),
+            "full-pass step": full_pass_steps(problem, min(setting.steps, max(3, 20_000_000 // sample.nonzeros))),
         }
         timings = {key: timing.record() for key, timing in interleave(jobs, setting.rounds, setting.limit).items()}
         speed = words.nbytes / timings["read"]["median"]
@@ -89,8 +109,8 @@ def checks(results: Results) -> list[Check]:
         ratio = entry and entry["timings"]["step"]["median"] / entry["bound"]
         found.append(at_most(f"{name}: average step at ε = 50 / bound of one pass", 1.0, ratio))
     for name, entry in results["data"].items():
-        ratio = entry["timings"]["step"]["median"] / full_pass_seconds(entry["timings"])
-        found.append(at_most(f"{name}: average step at ε = 50 / full pass", SLOWER_THAN_FULL_PASS, ratio))
+        ratio = entry["timings"]["step"]["median"] / entry["timings"]["full-pass step"]["median"]
+        found.append(at_most(f"{name}: average step at ε = 50 / full-pass step", SLOWER_THAN_FULL_PASS, ratio))
     return found
 
 
@@ -106,8 +126,12 @@ def page(results: Results) -> str:
             time_text(timings["read as much"]["median"]),
             f"{time_text(timings['full pass']['median'])} ({number(timings['full pass']['median'] / bound)}×)",
             f"{time_text(timings['step']['median'])} ({number(timings['step']['median'] / bound)}×)",
+            time_text(timings["full-pass step"]["median"]),
         ])  # fmt: skip
-    head = ["data", "one pass reads", "bandwidth", "bound", "the same bytes, read alone", "full pass", "step, ε = 50"]
+    head = [
+        "data", "one pass reads", "bandwidth", "bound", "the same bytes, read alone", "full pass", "step, ε = 50",
+        "full-pass step",
+    ]  # fmt: skip
     return f"""\
 No method that looks at all the data can take a step faster than one thread can read the data. The *bandwidth* is
 measured in the same run, in turn with the rest: one read of {results["bytes_read"] / 1e9:.1f} GB, by the fastest of
@@ -115,6 +139,7 @@ four ways ({results["way"]}). The *bound* is that bandwidth on the bytes that on
 value, and for sparse data 2 bytes a row number up to 65,536 rows, 4 beyond. Data that fit into a processor cache
 can be read faster than that; the next column is a read of as many bytes, again and again, without any work on them.
 *Full pass* is the exact gradient of all features from all rows; *step* is an average step of private Frank-Wolfe at
-ε = 50 on prepared data. In brackets: times the bound.
+ε = 50 on prepared data; *full-pass step* is an average over the first steps of the same fit if no residual may be
+stale, so that most steps pass over all rows. In brackets: times the bound.
 
 {table(head, rows)}"""

@@ -26,6 +26,7 @@ TARGETS = {  # times the listing's speed at ε = 1 and ε = 50
     "rcv1-like": (150, 50),
     "news20-like": (1000, 200),
     "big": (400, 30),
+    "big, rare signal": (400, 30),
 }
 WITH_PREPARATION = {"news20-like": 80}
 

@@ -196,8 +196,8 @@ def exact(value: Sensitive[T]) -> T:
 
 
 def block_size(candidates: int) -> int:
-    """Return how many candidates make a block: a power of two that leaves 512 to 1024 blocks up to half a million."""
-    return 1 << min(max(candidates >> 9, 1).bit_length() - 1, 10)
+    """Return how many candidates make a block: a power of two, for 512 to 1024 blocks; at most 256."""
+    return 1 << min(max(candidates >> 9, 1).bit_length() - 1, 8)
 
 
 def block_maxima(values: IntArray) -> IntArray:
