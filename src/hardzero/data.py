@@ -106,7 +106,7 @@ class Table(Protocol):
 
     @property
     def popularity(self) -> NDArray[np.intp]:
-        """Features by the number of rows where they are not zero, the most frequent first; ties in their own order."""
+        """Features by the number of rows where they are not zero, the most frequent first; ties keep their order."""
 
     def gradient(self, residuals: IntArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
@@ -168,7 +168,7 @@ class BoundedData:
 
     @cached_property
     def popularity(self) -> NDArray[np.intp]:
-        """Features by the number of rows where they are not zero, the most frequent first; ties in their own order."""
+        """Features by the number of rows where they are not zero, the most frequent first; ties keep their order."""
         return np.argsort(-self.counts(), kind="stable")
 
     @cached_property
@@ -185,7 +185,7 @@ class BoundedData:
         """Count the rows where each feature is not zero."""
         if not self._is_sparse:
             return np.array([np.count_nonzero(line) for line in self.by_feature.matrix], dtype=np.int64)
-        before = np.concatenate([[0], np.cumsum(self._codes.data != 0)])
+        before: IntArray = np.concatenate([[0], np.cumsum(self._codes.data != 0)])
         return np.diff(before[self._codes.indptr])
 
     @classmethod

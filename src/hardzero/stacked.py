@@ -50,7 +50,7 @@ class StackedData:
 
     @property
     def popularity(self) -> NDArray[np.intp]:
-        """Features by the number of rows where they are not zero, the most frequent first; ties in their own order."""
+        """Features by the number of rows where they are not zero, the most frequent first; ties keep their order."""
         counts = sum((part.counts() for _, part in self._parts()), np.zeros(self.n_features, dtype=np.int64))
         return np.argsort(-counts, kind="stable")
 

@@ -54,7 +54,7 @@ class Path(SeededSource):
 
 
 def weights_of(values, sensitivity, eta, signs, padded):
-    """The weight of every candidate by the definition, (index, sign) → whole number; and of level 0, and the least."""
+    """The weight of every candidate by the definition, {(index, sign): weight}; that of level 0; and the least."""
     table = weight_table(eta, len(signs) * padded)
     unit = -(-sensitivity // table.levels)
     levels = {(i, s): math.floor(Fraction(s * v, unit)) for i, v in enumerate(values) for s in signs if v != NOBODY}
