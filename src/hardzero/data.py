@@ -185,8 +185,9 @@ class BoundedData:
         """Count the rows where each feature is not zero."""
         if not self._is_sparse:
             return np.array([np.count_nonzero(line) for line in self.by_feature.matrix], dtype=np.int64)
-        before: IntArray = np.concatenate([[0], np.cumsum(self._codes.data != 0)])
-        return np.diff(before[self._codes.indptr])
+        before = np.concatenate([[0], np.cumsum(self._codes.data != 0)])
+        counts: IntArray = np.diff(before[self._codes.indptr])
+        return counts
 
     @classmethod
     def from_matrix(cls, X: Any, bounds: Bounds) -> BoundedData:

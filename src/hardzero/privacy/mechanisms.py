@@ -211,7 +211,7 @@ def _draw(
     """Draw an index and a sign with probability proportional to the weight of sign times score.
 
     By rejection: the weight of a block's top bounds all its weights, and that of level 0 one sign of every score.
-    Choose a block by its bound and accept with probability (weights in it)/bound; after a rejection tighten its bound.
+    Choose a block by its bound and accept with probability (weights in it)/bound; after a rejection tighten it.
     """
     size = -(-len(values) // len(tops))
     table = weight_table(eta, len(signs) * size * len(tops))
