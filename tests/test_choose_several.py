@@ -64,3 +64,16 @@ def test_how_often_a_pair_is_chosen_is_as_the_mechanism_says():
         expected = chance(*pair)
         error = math.sqrt(expected * (1 - expected) / runs)
         assert pairs.count(pair) / runs == pytest.approx(expected, abs=5 * error + 0.005)  # rounding to whole levels
+
+
+def test_more_than_there_are_cannot_be_chosen():
+    with pytest.raises(ValueError, match="4 candidates cannot be chosen among 3"):
+        choose_several(np.array([1, 2, 3]), 4, 1, 0.5, SeededSource(0))
+
+
+def test_thousands_of_candidates_are_chosen_in_blocks():
+    """The best thirty of 5000 at a range at which noise cannot matter, some of them in one block."""
+    scores = np.random.default_rng(0).integers(0, 2**30, 5000)
+    scores[100:120] += 2**40
+    chosen = choose_several(scores, 30, 1, 1000.0, SeededSource(1))
+    assert set(chosen) == set(np.argsort(scores)[-30:])

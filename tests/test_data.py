@@ -238,6 +238,30 @@ class TestColumns:
 DENSE_AND_SPARSE = pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array])
 
 
+class TestPopularity:
+    @DENSE_AND_SPARSE
+    def test_counts_rows_that_are_not_zero_once_rounded(self, make):
+        X = np.array([[0.0, 1, 1e-9, 0.5], [0, -1, 1, 0], [0, 1, 1, -0.5]])
+        stored = bounded(make(X))
+        assert stored.counts().tolist() == [0, 3, 2, 2]
+        assert stored.popularity.tolist() == [1, 2, 3, 0]  # ties keep their order
+
+    def test_stored_zeros_do_not_count(self):
+        X = sparse.csr_array((np.array([0.0, 1.0, 0.0]), np.array([0, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+        for stored in (bounded(X), bounded(X.tocsc())):
+            assert stored.counts().tolist() == [0, 1]
+
+    @DENSE_AND_SPARSE
+    def test_rows_have_popular_features_first(self, make):
+        X = grid_data(12, 5)
+        X[:, 0] = 0
+        stored = bounded(make(X))
+        rows = stored.by_row.matrix
+        found = rows if stored.by_row.is_dense else rows.toarray()
+        assert np.array_equal(found, (X * FEATURE_ONE)[:, stored.popularity])
+        assert found.flags.c_contiguous
+
+
 class TestWithConstant:
     @DENSE_AND_SPARSE
     def test_appends_a_feature_that_is_one_everywhere_and_changes_nothing_else(self, make):

@@ -72,6 +72,13 @@ def test_a_constant_and_blocks_by_owner(store):
         assert np.array_equal(one.codes, other.codes if store == "dense" else other.codes.todense())
 
 
+@every_store
+@pytest.mark.parametrize("cuts", CUTS, ids=len)
+def test_features_have_the_same_order(store, cuts):
+    whole, stacked = table(store, cuts)
+    assert np.array_equal(stacked.popularity, whole.popularity)
+
+
 def test_blocks_take_four_bytes_a_number_and_subsets_none(monkeypatch):
     monkeypatch.setattr(stacked_module, "_CACHED", 50 * P)
     whole, stacked = table()

@@ -133,6 +133,8 @@ def choose_several(scores: IntArray, count: int, sensitivity: int, eta: float, s
     Releases ``count`` selections of bounded range ``eta`` if no score moves by more than ``sensitivity``:
     docs/proofs/selection.md.
     """
+    if count > len(scores):
+        raise ValueError(f"{count} candidates cannot be chosen among {len(scores)}")
     scores = scores.copy()
     tops = mechanisms.block_maxima(scores)
     size = mechanisms.block_size(len(scores))
