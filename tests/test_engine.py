@@ -118,14 +118,21 @@ class TestTolerance:
     def test_it_follows_the_noise_and_the_step(self):
         steps = np.array([1e-4, 0.03, 0.6])
         late = int(0.04 * RESIDUAL_ONE)  # 2/η = 4 records' noise over √n = 100
-        assert ExponentialSelector(0.5, 1, SeededSource(0)).tolerances(10_000, steps) == [late, 2 * late, 4 * late]
-        twice = ExponentialSelector(0.5, 2, SeededSource(0)).tolerances(90_000, steps)
+        assert ExponentialSelector(0.5, 1, SeededSource(0)).tolerances(10_000, steps, 0.05) == [
+            late,
+            2 * late,
+            4 * late,
+        ]
+        twice = ExponentialSelector(0.5, 2, SeededSource(0)).tolerances(90_000, steps, 0.05)
         assert twice[0] == int(8 / 300 * RESIDUAL_ONE)
-        assert ExponentialSelector(0.001, 1, SeededSource(0)).tolerances(10, steps)[0] == int(0.05 * RESIDUAL_ONE)
+        assert ExponentialSelector(0.001, 1, SeededSource(0)).tolerances(10, steps, 0.05)[0] == int(
+            0.05 * RESIDUAL_ONE
+        )
 
     def test_without_noise_residuals_are_fresh(self):
         for selector in (ExponentialSelector(1e9, 1, SeededSource(0)), LaplaceSelector(1, None), ExactSelector()):
-            assert selector.tolerances(100, np.array([0.5, 0.1])) == [0, 0]
+            assert selector.tolerances(100, np.array([0.5, 0.1]), 0.05) == [0, 0]
+        assert ExponentialSelector(0.1, 1, None).tolerances(100, np.array([0.5]), Squared(1.0).stalest) == [0]
 
     def test_it_costs_little(self, monkeypatch):
         """At most two thousandths of the loss on these rows, over the same ten seeds."""

@@ -52,7 +52,7 @@ class Fresh:
         """Choose as the other one does."""
         return self.selector(scores, cap)
 
-    def tolerances(self, n_rows: int, steps: np.ndarray) -> list[int]:
+    def tolerances(self, n_rows: int, steps: np.ndarray, stalest: float) -> list[int]:
         """None."""
         return [0] * len(steps)
 

@@ -35,8 +35,8 @@ class Ball(Protocol):
     def radius(self) -> float:
         """Largest L1 norm of one ball."""
 
-    def row_norms(self, share: float, outputs: int) -> FloatArray:
-        """Largest L1 norms of the outputs' weights after a share of the way to the corners, from zero."""
+    def largest_norms(self, outputs: int) -> FloatArray:
+        """L1 norms of outputs that no point of the set exceeds: not the largest, not the two largest together, …"""
 
     def scores(self, gradient: IntArray, tops: IntArray) -> list[Scores]:
         """What each selection of a step chooses among."""
@@ -51,10 +51,10 @@ class L1Ball:
 
     radius: float
 
-    def row_norms(self, share: float, outputs: int) -> FloatArray:
+    def largest_norms(self, outputs: int) -> FloatArray:
         """All of it could be one output's."""
         norms = np.zeros(outputs)
-        norms[0] = share * self.radius
+        norms[0] = self.radius
         return norms
 
     def scores(self, gradient: IntArray, tops: IntArray) -> list[Scores]:
@@ -72,9 +72,9 @@ class L1BallPerOutput:
 
     radius: float
 
-    def row_norms(self, share: float, outputs: int) -> FloatArray:
+    def largest_norms(self, outputs: int) -> FloatArray:
         """Every output has a ball of its own."""
-        return np.full(outputs, share * self.radius)
+        return np.full(outputs, self.radius)
 
     def scores(self, gradient: IntArray, tops: IntArray) -> list[Scores]:
         """One selection for each output and step."""

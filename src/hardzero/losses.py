@@ -44,6 +44,10 @@ class Loss(Protocol):
     def max_intercept(self) -> float:
         """Intercepts stay within ± this."""
 
+    @property
+    def stalest(self) -> float:
+        """How far a residual may be from its present value at most, as a share of the unit, while noise hides it."""
+
     def value(self, margins: FloatArray, targets: Any) -> float:
         """Mean loss."""
 
@@ -73,6 +77,7 @@ class Logistic:
     smoothness: float = 0.25
     intercept_rate: float = 4.0
     max_intercept: float = 10.0
+    stalest: float = 0.05
 
     def value(self, margins: FloatArray, targets: FloatArray) -> float:
         """Mean of log(1 + e^v) - y·v."""
@@ -110,6 +115,7 @@ class Softmax:
     smoothness: float = 0.25
     intercept_rate: float = 2.0
     max_intercept: float = 10.0
+    stalest: float = 0.05
 
     def value(self, margins: FloatArray, targets: IntArray) -> float:
         """Mean of -log ŷ of the true class."""
@@ -147,6 +153,7 @@ class Squared:
     smoothness: float = 1.0
     intercept_rate: float = 1.0
     max_intercept: float = 2.0
+    stalest: float = 0.0  # residuals may be far smaller than their bound, which is the unit
 
     @property
     def residual_unit(self) -> float:

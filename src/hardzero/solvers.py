@@ -50,7 +50,7 @@ class Selector(Protocol):
     def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
         """Return the feature and the sign of the corner."""
 
-    def tolerances(self, n_rows: int, steps: FloatArray) -> list[int]:
+    def tolerances(self, n_rows: int, steps: FloatArray, stalest: float) -> list[int]:
         """How far a residual code may have moved at each step before it is replaced, from public numbers."""
 
 
@@ -73,9 +73,11 @@ class ExponentialSelector:
         index, sign = mechanisms.select_signed(scores.slopes, sensitivity, self.eta, self.source, scores.tops)
         return index, -sign
 
-    def tolerances(self, n_rows: int, steps: FloatArray) -> list[int]:
+    def tolerances(self, n_rows: int, steps: FloatArray, stalest: float) -> list[int]:
         """Small against the selection's noise or, while steps are long, against what a step changes."""
-        least = min(2 * self.contributions / self.eta / math.sqrt(n_rows), _STALE)
+        least = min(2 * self.contributions / self.eta / math.sqrt(n_rows), stalest)
+        if least * RESIDUAL_ONE < 1:
+            return [0] * len(steps)
         # By doubling, because every new value costs one look at all rows.
         doublings = np.floor(np.log2(_STALE_STEPS * steps / least)).clip(0, _DOUBLINGS)
         whole: list[int] = (least * 2**doublings * RESIDUAL_ONE).astype(np.int64).tolist()
@@ -98,7 +100,7 @@ class LaplaceSelector:
         """Return the feature and the sign of the corner."""
         return mechanisms.noisy_min_signed(scores.slopes, self.scale, self.source)
 
-    def tolerances(self, n_rows: int, steps: FloatArray) -> list[int]:
+    def tolerances(self, n_rows: int, steps: FloatArray, stalest: float) -> list[int]:
         """None: the published method has fresh residuals."""
         return [0] * len(steps)
 
@@ -120,7 +122,7 @@ class ExactSelector:
         index = start + int(np.argmax(np.abs(slopes[start : start + size])))
         return index, -1 if slopes[index] > 0 else 1
 
-    def tolerances(self, n_rows: int, steps: FloatArray) -> list[int]:
+    def tolerances(self, n_rows: int, steps: FloatArray, stalest: float) -> list[int]:
         """None."""
         return [0] * len(steps)
 
@@ -236,7 +238,7 @@ def open_loop_step(t: Any) -> Any:
     return 2 / (t + 2)
 
 
-_STALE, _STALE_STEPS, _DOUBLINGS = 0.05, 3.0, 2
+_STALE_STEPS, _DOUBLINGS = 3.0, 2
 
 
 def frank_wolfe(
@@ -252,24 +254,28 @@ def frank_wolfe(
     loss, n_rows = problem.loss, problem.data.n_rows
     steps = open_loop_step(np.arange(1, n_iter + 1))
     scales = np.concatenate([[1.0], np.cumprod(1 - steps)])  # what is left of a weight of 1 after so many steps
-    tolerances = selector.tolerances(n_rows, steps)
+    tolerances = selector.tolerances(n_rows, steps, loss.stalest)
     engine = engine_for(problem.data, problem.targets, loss, scales)
     coef = np.zeros((loss.outputs, problem.data.n_features))  # divided by the scale, as the margins are
-    intercept = np.zeros(loss.outputs)
-    cap, highest = 0, residual_cap(loss, ball.row_norms(1.0, loss.outputs), intercept)
+    norms, intercept = np.zeros(loss.outputs), np.zeros(loss.outputs)
+    cap, highest = 0, residual_cap(loss, ball.largest_norms(loss.outputs), intercept)
     for t in counted(range(n_iter)):
-        if cap < highest:  # codes may be from any earlier step, so the bound never falls
-            cap = max(cap, residual_cap(loss, ball.row_norms(1 - scales[t], loss.outputs), intercept))
         moves_intercept = intercept_rule is not None and intercept_rule.due(t + 1)
-        engine.refresh(t, intercept, cap, 0 if t == 0 or moves_intercept else tolerances[t])
+        tolerance = 0 if t == 0 or moves_intercept else tolerances[t]
+        if not tolerance or cap < highest:
+            present = residual_cap(loss, norms * scales[t], intercept)
+            cap = max(cap, present) if tolerance else present  # stale codes may be from any earlier step
+        engine.refresh(t, intercept, cap, tolerance)
         chosen = [selector(scores, cap) for scores in ball.scores(engine.gradient, engine.tops)]
         if intercept_rule is not None and moves_intercept:
             intercept = intercept_rule.moved(t + 1, intercept, engine.codes, cap, loss)
-            highest = residual_cap(loss, ball.row_norms(1.0, loss.outputs), intercept)
+            highest = residual_cap(loss, ball.largest_norms(loss.outputs), intercept)
         for i, (index, sign) in enumerate(chosen):
             vertex = ball.vertex(i, index, sign, engine.gradient.shape[1])
             weight, feature = steps[t] * vertex.value, int(engine.features[vertex.feature])
-            coef[vertex.output, feature] += weight / scales[t + 1]
+            before = coef[vertex.output, feature]
+            after = coef[vertex.output, feature] = before + weight / scales[t + 1]
+            norms[vertex.output] += abs(after) - abs(before)
             engine.add(t + 1, vertex.output, feature, weight)
     coef *= scales[-1]
     coef[np.abs(coef) < _CANCELLED * ball.radius] = 0.0
