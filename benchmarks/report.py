@@ -43,11 +43,9 @@ folder that holds them). `make bench BENCH=--quick` tries everything on small da
 steps"` measures one section. `python benchmarks/report.py` writes this page anew.
 
 **Data.** *synth* is the paper's synthetic data; a9a, w8a, gisette (its test part), covtype, news20 and 20news-bow are
-real. Names that end in *-like*, and *big*, are synthetic: they have the shape of the data they are named after, columns
-whose popularity follows a power law (*gisette-like*: dense), and labels from a sparse true model over the 500 most
-popular features (`benchmarks/lookalikes.py`). At ε = 1 private fits of rcv1-like and news20-like stay near a loss of
-log 2: noise decides. With the million rows of *big* it does not; in *big, rare signal* labels depend on any features,
-most of them rare, and it does.
+real. Names that end in *-like*, and *big*, are synthetic: they have the shape of the data they are named after,
+columns whose popularity follows a power law (*gisette-like*: dense), and labels from a sparse true model over the 500
+most popular features; in *big, rare signal* over any features, most of them rare (`benchmarks/lookalikes.py`).
 """
 
 
