@@ -1,6 +1,6 @@
 # distutils: language = c++
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Doors to the loops in fast.hpp and engine.hpp; callers check shapes, kinds and ranges (kernels/__init__.py)."""
+"""Doors to the loops in fast.hpp, engine.hpp and descent.hpp; callers check shapes, kinds and ranges (kernels/__init__.py)."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -119,3 +119,184 @@ cdef class Engine:
         """Replace the codes that have moved by more than the tolerance."""
         with nogil:
             self.engine.refresh(t, &intercept[0], cap, tolerance)
+
+
+# --- The noisy descent: descent.hpp -------------------------------------------------------------------------------
+
+from libc.stdint cimport int8_t
+from libcpp cimport bool as c_bool
+
+
+cdef extern from "descent.hpp" namespace "hardzero" nogil:
+    cdef cppclass Split:
+        int64_t rows
+        int64_t whole_count
+        int64_t wide_count
+        const int32_t* table
+        const int8_t* units
+        const int64_t* whole
+        const int64_t* wide
+
+    int64_t c_block "hardzero::BLOCK"
+    c_bool c_scaled_codes "hardzero::scaled_codes"[Number](
+        const Number*, int64_t, int64_t, int64_t, int64_t, const double*, const double*, const double*, int32_t*
+    )
+    void c_add_squares "hardzero::add_squares"(
+        const Lines&, const double*, const double*, const double*, int64_t, double*
+    )
+    void c_square_sums "hardzero::square_sums"(const Lines&, const int32_t*, int64_t*)
+    void c_find_whole "hardzero::find_whole"(const int32_t*, int64_t, int64_t, c_bool*)
+    void c_pack_units "hardzero::pack_units"(const Split&, int8_t*)
+    void c_split_column_sums "hardzero::split_column_sums"(
+        const Split&, const int32_t*, int64_t, int64_t, int64_t, int64_t*
+    )
+    void c_split_margins "hardzero::split_margins"(
+        const Split&, const int32_t*, int64_t, double, int64_t, int64_t, double*
+    )
+    void c_row_margins "hardzero::row_margins"(
+        const Lines&, const int64_t*, int64_t, double, int64_t, int64_t, double*
+    )
+    void c_logistic_clipped "hardzero::logistic_clipped"(
+        const double*, double, const double*, const double*, double, double, double, int64_t, int32_t*, int32_t*
+    )
+    void c_softmax_clipped "hardzero::softmax_clipped"(
+        const double*, const double*, const int64_t*, const double*, int64_t, double, double, double, int64_t,
+        int64_t, int32_t*, int32_t*
+    )
+    void c_code_totals "hardzero::code_totals"(const int32_t*, int64_t, int64_t, int64_t*)
+
+
+ctypedef fused number:
+    float
+    double
+
+
+def scaled_codes(
+    const number[:, :] X, const double[::1] lower, const double[::1] upper, const double[::1] factor,
+    int32_t[:, ::1] codes,
+):
+    """Write clipped, scaled and rounded numbers by features; return whether all were finite."""
+    cdef c_bool finite = True
+    if X.shape[0] and X.shape[1]:
+        with nogil:
+            finite = c_scaled_codes(
+                &X[0, 0], X.shape[0], X.shape[1], X.strides[0] // <int64_t> sizeof(number),
+                X.strides[1] // <int64_t> sizeof(number), &lower[0], &upper[0], &factor[0], &codes[0, 0],
+            )
+    return finite
+
+
+def add_squares(
+    columns, const double[::1] centre, const double[::1] scale, const double[::1] at_zero, double[::1] totals
+):
+    """Add squared standardised features, less what they are at zero, to every row's total."""
+    cdef Lines lines = lines_of(columns)
+    if lines.lines and totals.shape[0]:
+        with nogil:
+            c_add_squares(lines, &centre[0], &scale[0], &at_zero[0], totals.shape[0], &totals[0])
+
+
+def square_sums(columns, const int32_t[::1] codes, int64_t[::1] sums):
+    """Write sums over rows of code times squared feature."""
+    cdef Lines lines = lines_of(columns)
+    if lines.lines and codes.shape[0]:
+        with nogil:
+            c_square_sums(lines, &codes[0], &sums[0])
+
+
+def find_whole(const int32_t[:, ::1] table, c_bool[::1] is_whole):
+    """Write which features are whole multiples of their bound in all rows."""
+    if table.shape[0] and table.shape[1]:
+        with nogil:
+            c_find_whole(&table[0, 0], table.shape[0], table.shape[1], &is_whole[0])
+
+
+cdef Split split_of(stored) except *:
+    """From (table, units, whole, wide) as kernels.SplitColumns holds them."""
+    cdef Split split
+    cdef const int32_t[:, ::1] table
+    cdef const int8_t[:, :, ::1] units
+    cdef const int64_t[::1] whole
+    cdef const int64_t[::1] wide
+    table, units, whole, wide = stored
+    if units.size and units.shape[2] != c_block:
+        raise ValueError("blocks have another length")
+    split.rows = table.shape[1]
+    split.whole_count = whole.shape[0]
+    split.wide_count = wide.shape[0]
+    split.table = &table[0, 0] if table.shape[0] and table.shape[1] else NULL
+    split.units = &units[0, 0, 0] if units.size else NULL
+    split.whole = &whole[0] if whole.shape[0] else NULL
+    split.wide = &wide[0] if wide.shape[0] else NULL
+    return split
+
+
+def pack_units(stored, int8_t[:, :, ::1] units):
+    """Write the whole features as bytes."""
+    cdef Split split = split_of(stored)
+    if units.size:
+        with nogil:
+            c_pack_units(split, &units[0, 0, 0])
+
+
+def split_column_sums(stored, const int32_t[:, ::1] codes, int64_t first, int64_t last, int64_t[:, ::1] sums):
+    """Add sums of code times feature over the rows in [first, last)."""
+    cdef Split split = split_of(stored)
+    if last > first and sums.size:
+        with nogil:
+            c_split_column_sums(split, &codes[0, 0], codes.shape[1], first, last, &sums[0, 0])
+
+
+def split_margins(
+    stored, const int32_t[:, ::1] weights, double unit, int64_t first, int64_t last, double[:, ::1] margins
+):
+    """Write sums of feature times weight, in units, for the rows in [first, last)."""
+    cdef Split split = split_of(stored)
+    if last > first and weights.size:
+        with nogil:
+            c_split_margins(split, &weights[0, 0], weights.shape[1], unit, first, last, &margins[0, 0])
+
+
+def row_margins(
+    rows, const int64_t[:, ::1] weights, double unit, int64_t first, int64_t last, double[:, ::1] margins
+):
+    """Write sums of feature times weight, in units, for the compressed rows in [first, last)."""
+    cdef Lines lines = lines_of(rows)
+    if last > first and weights.size:
+        with nogil:
+            c_row_margins(lines, &weights[0, 0], weights.shape[1], unit, first, last, &margins[0, 0])
+
+
+def logistic_clipped(
+    const double[:, ::1] margins, const double[::1] offset, const double[:, ::1] targets, const double[:, ::1] squares,
+    double limit, double one, double plain_one, int64_t first, int64_t last, int32_t[:, ::1] clipped,
+    int32_t[:, ::1] plain,
+):
+    """Write clipped and plain codes of two classes for the rows in [first, last)."""
+    if last > first:
+        with nogil:
+            c_logistic_clipped(
+                &margins[first, 0], offset[0], &targets[first, 0], &squares[first, 0], limit, one, plain_one,
+                last - first, &clipped[first, 0], &plain[first, 0],
+            )
+
+
+def softmax_clipped(
+    const double[:, ::1] margins, const double[::1] offset, const int64_t[::1] targets,
+    const double[:, ::1] squares, double limit, double one, double plain_one, int64_t first, int64_t last,
+    int32_t[:, ::1] clipped, int32_t[:, ::1] plain,
+):
+    """Write clipped and plain codes of several classes for the rows in [first, last)."""
+    if last > first:
+        with nogil:
+            c_softmax_clipped(
+                &margins[first, 0], &offset[0], &targets[first], &squares[first, 0], squares.shape[1], limit, one,
+                plain_one, last - first, margins.shape[1], &clipped[first, 0], &plain[first, 0],
+            )
+
+
+def code_totals(const int32_t[:, ::1] codes, int64_t[::1] totals):
+    """Write the sums of codes over all rows."""
+    if codes.shape[0]:
+        with nogil:
+            c_code_totals(&codes[0, 0], codes.shape[0], codes.shape[1], &totals[0])
