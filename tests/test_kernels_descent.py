@@ -22,6 +22,7 @@ def table_of(rng, n_rows, n_features, density):
     """Whole numbers by features, half of the features -1, 0 or 1, with the extremes among them."""
     codes = rng.choice([-FEATURE_ONE, FEATURE_ONE, FEATURE_ONE - 1, 1, -7, 40_000], size=(n_features, n_rows))
     codes[::2] = rng.choice([-FEATURE_ONE, FEATURE_ONE], size=codes[::2].shape)
+    codes[::4] = FEATURE_ONE
     return np.ascontiguousarray(codes * (rng.random(codes.shape) < density), dtype=np.int32)
 
 
@@ -87,20 +88,29 @@ def test_squares_have_the_same_bits_in_both_storages(n_rows, n_features, density
         assert np.array_equal(reference.square_sums(lines.matrix, codes.astype(np.int32)), sums)
 
 
-# --- Features that take a byte ------------------------------------------------------------------------------------
+# --- Features that are flags ----------------------------------------------------------------------------------------
 
 
 @compiled_only
-@given(row_counts, st.integers(1, 40), densities, seeds)
-def test_the_same_features_take_a_byte(n_rows, n_features, density, seed):
+@given(row_counts, st.integers(1, 80), densities, seeds)
+def test_the_same_features_become_flags(n_rows, n_features, density, seed):
     table = table_of(np.random.default_rng(seed), n_rows, n_features, density)
     split = SplitColumns.of(table)
-    assert np.array_equal(split.whole, np.flatnonzero(reference.whole_features(table)))
-    assert np.array_equal(np.sort(np.concatenate([split.whole, split.wide])), np.arange(n_features))
-    assert np.array_equal(split.units, reference.packed_units(table, split.whole, 1024))
+    found = [np.zeros(n_features, dtype=bool) for _ in range(3)]
+    kernels.compiled().find_values(table, *found)
+    other = reference.values_found(table)[2]
+    assert np.array_equal(found[2], other)
+    for one, same in zip(found[:2], reference.values_found(table)[:2], strict=True):
+        assert np.array_equal(one[~other], same[~other])
+    assert np.array_equal(split.words, reference.packed_flags(table, split.flagged, split.signs))
+    shown = np.zeros_like(table)
+    for f, (feature, sign) in enumerate(zip(split.flagged, split.signs, strict=True)):
+        shown[feature] += (split.words[f // 32] >> f % 32 & 1).astype(np.int32) * sign * FEATURE_ONE
+    shown[split.wide] = table[split.wide]
+    assert np.array_equal(shown, table)
 
 
-@given(row_counts, st.integers(1, 40), densities, st.integers(1, 9), st.booleans(), seeds)
+@given(row_counts, st.integers(1, 80), densities, st.integers(1, 9), st.booleans(), seeds)
 def test_sums_over_split_features_are_exact(n_rows, n_features, density, outputs, extreme, seed):
     rng = np.random.default_rng(seed)
     table = table_of(rng, n_rows, n_features, density)
@@ -111,7 +121,7 @@ def test_sums_over_split_features_are_exact(n_rows, n_features, density, outputs
     assert np.array_equal(sums, codes.T @ table.T.astype(np.int64))
 
 
-@given(row_counts, st.integers(1, 40), densities, st.integers(1, 9), st.sampled_from([0, 20, 31, 35]), seeds)
+@given(row_counts, st.integers(1, 80), densities, st.integers(1, 9), st.sampled_from([0, 20, 31, 35]), seeds)
 def test_margins_are_exact_in_any_storage(n_rows, n_features, density, outputs, bits, seed):
     rng = np.random.default_rng(seed)
     table = table_of(rng, n_rows, n_features, density)
@@ -213,7 +223,7 @@ def everything(n_rows=5000, outputs=2):
     scaled = kernels.scaled_codes(table.T / 7.0, np.full(9, -1.0), np.ones(9), np.full(9, 3.0))
     totals, square_sums = kernels.code_totals(clipped[0]), kernels.square_sums(Lines(table), codes[:, 0])
     sums, by_rows = kernels.split_column_sums(split, codes), kernels.row_margins(by_row, weights, 2.0**-36)
-    return [at, *clipped, squares, scaled, totals, square_sums, sums, by_rows, split.units]
+    return [at, *clipped, squares, scaled, totals, square_sums, sums, by_rows, split.words]
 
 
 @pytest.mark.parametrize("outputs", [1, 3])

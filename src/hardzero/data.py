@@ -225,7 +225,7 @@ class BoundedData:
         return BoundedData(self.by_feature.matrix[features].T)
 
     def packed(self) -> BoundedData:
-        """Return the same rows, prepared for many passes over them: a byte for a feature that is -1, 0 or 1."""
+        """Return the same rows, prepared for many passes over them: a bit for a feature that is 0 or 1."""
         return PackedData(self._codes, self._rows)
 
     def with_constant(self) -> BoundedData:

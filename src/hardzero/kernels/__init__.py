@@ -165,7 +165,7 @@ def row_sums(features: Lines, weights: IntArray, n_rows: int) -> IntArray:
 # --- The noisy descent, and what comes before it ------------------------------------------------------------------
 
 _BLOCK = 1024
-"""Rows worked on at once; descent.hpp has the same number."""
+"""Threads share rows by whole blocks of so many."""
 
 _LARGEST_SUM = 2**31
 """Weights that together stay below this can be summed in 32 bits."""
@@ -210,40 +210,47 @@ def square_sums(features: Lines, codes: IntArray | CodeArray) -> IntArray:
 
 @dataclass(frozen=True)
 class SplitColumns:
-    """Dense features prepared for many passes: those that are -1, 0 or 1 everywhere take a byte.
+    """Dense features prepared for many passes: those that are -1, 0 or 1 everywhere become flags of one bit.
 
-    ``units`` holds them by blocks of rows, ``whole`` says which features they are and ``wide`` which are left as they
-    are in ``table``, a line for each feature.
+    Flag f says in which rows feature ``flagged[f]`` is at ``signs[f]`` times its bound; it is a bit of ``words``, 32
+    flags to a line. The features in ``wide`` are left as they are in ``table``, a line for each feature.
     """
 
     table: CodeArray
-    units: NDArray[np.int8]
-    whole: IntArray
+    words: NDArray[np.uint32]
+    flagged: IntArray
+    signs: CodeArray
     wide: IntArray
 
     @classmethod
     def of(cls, table: CodeArray) -> SplitColumns:
-        """Find and pack the features that take a byte."""
-        is_whole = _whole_features(table)
-        whole, wide = np.flatnonzero(is_whole), np.flatnonzero(~is_whole)
-        if _fast is None:
-            return cls(table, reference.packed_units(table, whole, _BLOCK), whole, wide)
-        units = np.zeros((-(-table.shape[1] // _BLOCK), len(whole), _BLOCK), dtype=np.int8)
-        _fast.pack_units((table, units, whole, wide), units)
-        return cls(table, units, whole, wide)
+        """Find the features that can be flags, and pack them."""
+        plus, minus, other = _values_found(table)
+        positive, negative = np.flatnonzero(plus & ~other), np.flatnonzero(minus & ~other)
+        flagged = np.concatenate([positive, negative])
+        signs = np.repeat(np.array([1, -1], dtype=np.int32), [len(positive), len(negative)])
+        return cls(table, _packed_flags(table, flagged, signs), flagged, signs, np.flatnonzero(other))
 
     @property
     def raw(self) -> Any:
         """What the extension takes."""
-        return self.table, self.units, self.whole, self.wide
+        return self.table, self.words, self.flagged, self.signs, self.wide
 
 
-def _whole_features(table: CodeArray) -> NDArray[np.bool_]:
+def _values_found(table: CodeArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
     if _fast is None:
-        return reference.whole_features(table)
-    is_whole = np.ones(len(table), dtype=bool)
-    _fast.find_whole(table, is_whole)
-    return is_whole
+        return reference.values_found(table)
+    plus, minus, other = (np.zeros(len(table), dtype=bool) for _ in range(3))
+    _fast.find_values(table, plus, minus, other)
+    return plus, minus, other
+
+
+def _packed_flags(table: CodeArray, flagged: IntArray, signs: CodeArray) -> NDArray[np.uint32]:
+    if _fast is None:
+        return reference.packed_flags(table, flagged, signs)
+    words = np.zeros((-(-len(flagged) // 32), table.shape[1]), dtype=np.uint32)
+    _fast.pack_flags((table, words, flagged, signs, np.zeros(0, dtype=np.int64)), words)
+    return words
 
 
 def split_column_sums(features: SplitColumns, codes: IntArray | CodeArray) -> IntArray:

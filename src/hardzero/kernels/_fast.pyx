@@ -123,21 +123,22 @@ cdef class Engine:
 
 # --- The noisy descent: descent.hpp -------------------------------------------------------------------------------
 
-from libc.stdint cimport int8_t
+from libc.stdint cimport uint32_t
 from libcpp cimport bool as c_bool
 
 
 cdef extern from "descent.hpp" namespace "hardzero" nogil:
     cdef cppclass Split:
         int64_t rows
-        int64_t whole_count
+        int64_t features
+        int64_t flag_count
         int64_t wide_count
         const int32_t* table
-        const int8_t* units
-        const int64_t* whole
+        const uint32_t* words
+        const int64_t* flagged
+        const int32_t* signs
         const int64_t* wide
 
-    int64_t c_block "hardzero::BLOCK"
     c_bool c_scaled_codes "hardzero::scaled_codes"[Number](
         const Number*, int64_t, int64_t, int64_t, int64_t, const double*, const double*, const double*, int32_t*
     )
@@ -145,8 +146,8 @@ cdef extern from "descent.hpp" namespace "hardzero" nogil:
         const Lines&, const double*, const double*, const double*, int64_t, double*
     )
     void c_square_sums "hardzero::square_sums"(const Lines&, const int32_t*, int64_t*)
-    void c_find_whole "hardzero::find_whole"(const int32_t*, int64_t, int64_t, c_bool*)
-    void c_pack_units "hardzero::pack_units"(const Split&, int8_t*)
+    void c_find_values "hardzero::find_values"(const int32_t*, int64_t, int64_t, c_bool*, c_bool*, c_bool*)
+    void c_pack_flags "hardzero::pack_flags"(const Split&, uint32_t*)
     void c_split_column_sums "hardzero::split_column_sums"(
         const Split&, const int32_t*, int64_t, int64_t, int64_t, int64_t*
     )
@@ -204,45 +205,46 @@ def square_sums(columns, const int32_t[::1] codes, int64_t[::1] sums):
             c_square_sums(lines, &codes[0], &sums[0])
 
 
-def find_whole(const int32_t[:, ::1] table, c_bool[::1] is_whole):
-    """Write which features are whole multiples of their bound in all rows."""
+def find_values(const int32_t[:, ::1] table, c_bool[::1] plus, c_bool[::1] minus, c_bool[::1] other):
+    """Write which features are at their bound, at minus their bound, and elsewhere but not at zero in some row."""
     if table.shape[0] and table.shape[1]:
         with nogil:
-            c_find_whole(&table[0, 0], table.shape[0], table.shape[1], &is_whole[0])
+            c_find_values(&table[0, 0], table.shape[0], table.shape[1], &plus[0], &minus[0], &other[0])
 
 
 cdef Split split_of(stored) except *:
-    """From (table, units, whole, wide) as kernels.SplitColumns holds them."""
+    """From (table, words, flagged, signs, wide) as kernels.SplitColumns holds them."""
     cdef Split split
     cdef const int32_t[:, ::1] table
-    cdef const int8_t[:, :, ::1] units
-    cdef const int64_t[::1] whole
+    cdef const uint32_t[:, ::1] words
+    cdef const int64_t[::1] flagged
+    cdef const int32_t[::1] signs
     cdef const int64_t[::1] wide
-    table, units, whole, wide = stored
-    if units.size and units.shape[2] != c_block:
-        raise ValueError("blocks have another length")
+    table, words, flagged, signs, wide = stored
+    split.features = table.shape[0]
     split.rows = table.shape[1]
-    split.whole_count = whole.shape[0]
+    split.flag_count = flagged.shape[0]
     split.wide_count = wide.shape[0]
     split.table = &table[0, 0] if table.shape[0] and table.shape[1] else NULL
-    split.units = &units[0, 0, 0] if units.size else NULL
-    split.whole = &whole[0] if whole.shape[0] else NULL
+    split.words = &words[0, 0] if words.shape[0] and words.shape[1] else NULL
+    split.flagged = &flagged[0] if flagged.shape[0] else NULL
+    split.signs = &signs[0] if signs.shape[0] else NULL
     split.wide = &wide[0] if wide.shape[0] else NULL
     return split
 
 
-def pack_units(stored, int8_t[:, :, ::1] units):
-    """Write the whole features as bytes."""
+def pack_flags(stored, uint32_t[:, ::1] words):
+    """Set the bits of all flags."""
     cdef Split split = split_of(stored)
-    if units.size:
+    if words.shape[0] and words.shape[1]:
         with nogil:
-            c_pack_units(split, &units[0, 0, 0])
+            c_pack_flags(split, &words[0, 0])
 
 
 def split_column_sums(stored, const int32_t[:, ::1] codes, int64_t first, int64_t last, int64_t[:, ::1] sums):
     """Add sums of code times feature over the rows in [first, last)."""
     cdef Split split = split_of(stored)
-    if last > first and sums.size:
+    if last > first and sums.shape[0] and sums.shape[1]:
         with nogil:
             c_split_column_sums(split, &codes[0, 0], codes.shape[1], first, last, &sums[0, 0])
 
@@ -252,7 +254,7 @@ def split_margins(
 ):
     """Write sums of feature times weight, in units, for the rows in [first, last)."""
     cdef Split split = split_of(stored)
-    if last > first and weights.size:
+    if last > first and weights.shape[0] and weights.shape[1]:
         with nogil:
             c_split_margins(split, &weights[0, 0], weights.shape[1], unit, first, last, &margins[0, 0])
 
@@ -262,7 +264,7 @@ def row_margins(
 ):
     """Write sums of feature times weight, in units, for the compressed rows in [first, last)."""
     cdef Lines lines = lines_of(rows)
-    if last > first and weights.size:
+    if last > first and weights.shape[0] and weights.shape[1]:
         with nogil:
             c_row_margins(lines, &weights[0, 0], weights.shape[1], unit, first, last, &margins[0, 0])
 

@@ -6,23 +6,25 @@
 
 namespace hardzero {
 
-using std::int8_t;
+using std::uint32_t;
 
 // So few that codes of up to 2^20 add up within 32 bits.
 constexpr int64_t BLOCK = 1024;
 constexpr int FEATURE_BITS = 16;
 
-// Dense features in two forms: those that are -1, 0 or 1 everywhere take a byte, the others stay as they are.
-// `units` holds block after block of rows, and in it feature after feature; `whole` and `wide` say which features.
+// Dense features in two forms. A flag says in which rows a feature is at its bound, or at minus its bound; a feature that
+// is -1, 0 or 1 everywhere is one flag or two. Bit f of words[row] is flag f, 32 flags to a line of words. The other
+// features, `wide`, stay as they are.
 struct Split {
-    int64_t rows = 0, whole_count = 0, wide_count = 0;
+    int64_t rows = 0, features = 0, flag_count = 0, wide_count = 0;
     const int32_t* table = nullptr;
-    const int8_t* units = nullptr;
-    const int64_t* whole = nullptr;
+    const uint32_t* words = nullptr;
+    const int64_t* flagged = nullptr;
+    const int32_t* signs = nullptr;
     const int64_t* wide = nullptr;
 
-    const int8_t* unit(int64_t start, int64_t i) const { return units + start * whole_count + i * BLOCK; }
-    const int32_t* wide_line(int64_t i) const { return table + wide[i] * rows; }
+    const uint32_t* line(int64_t flag) const { return words + flag / 32 * rows; }
+    static uint32_t bit(int64_t flag) { return uint32_t{1} << (flag % 32); }
 };
 
 // Clips, scales and rounds a table given by the distances between its rows and columns; false if a number is not finite.
@@ -94,96 +96,134 @@ static void square_sums(const Lines& columns, const int32_t* codes, int64_t* sum
     }
 }
 
-// Which features are -1, 0 or 1 times the bound in all rows.
+// Which features are at their bound somewhere, at minus their bound somewhere, and anywhere else than there or at zero.
 WIDEST_VECTORS
-static void find_whole(const int32_t* table, int64_t features, int64_t rows, bool* is_whole) {
+static void find_values(const int32_t* table, int64_t features, int64_t rows, bool* plus, bool* minus, bool* other) {
+    const int32_t one = 1 << FEATURE_BITS;
     for (int64_t j = 0; j < features; ++j) {
-        int32_t low_bits = 0;
-        for (int64_t start = 0; start < rows && low_bits == 0; start += BLOCK) {
+        int32_t seen = 0;
+        for (int64_t start = 0; start < rows && seen < 4; start += BLOCK) {
             const int32_t* const x = table + j * rows + start;
             const int64_t size = std::min(BLOCK, rows - start);
-            for (int64_t i = 0; i < size; ++i) low_bits |= x[i] & ((1 << FEATURE_BITS) - 1);
+            for (int64_t i = 0; i < size; ++i)
+                seen |= (x[i] == one ? 1 : 0) | (x[i] == -one ? 2 : 0) | ((x[i] & (one - 1)) ? 4 : 0);
         }
-        is_whole[j] = low_bits == 0;
+        plus[j] = seen & 1;
+        minus[j] = seen & 2;
+        other[j] = seen & 4;
     }
 }
 
 WIDEST_VECTORS
-static void pack_units(const Split& split, int8_t* units) {
-    for (int64_t start = 0; start < split.rows; start += BLOCK) {
-        const int64_t size = std::min(BLOCK, split.rows - start);
-        for (int64_t f = 0; f < split.whole_count; ++f) {
-            const int32_t* const x = split.table + split.whole[f] * split.rows + start;
-            int8_t* const to = units + start * split.whole_count + f * BLOCK;
-            for (int64_t i = 0; i < size; ++i) to[i] = static_cast<int8_t>(x[i] >> FEATURE_BITS);
-        }
+static void pack_flags(const Split& split, uint32_t* words) {
+    for (int64_t f = 0; f < split.flag_count; ++f) {
+        const int32_t* const x = split.table + split.flagged[f] * split.rows;
+        const int32_t value = split.signs[f] * (1 << FEATURE_BITS);
+        const uint32_t bit = Split::bit(f);
+        uint32_t* const line = words + f / 32 * split.rows;
+        for (int64_t i = 0; i < split.rows; ++i) line[i] |= x[i] == value ? bit : 0;
     }
 }
 
-// sums[k, j] += sum over the rows in [first, last) of codes[row, k] * x[row, j]; `first` begins a block.
+static inline int32_t if_set(uint32_t word, uint32_t bit, int32_t value) { return word & bit ? value : 0; }
+
+// totals[f] = sum of the codes of a block's rows where flag f is set. Four flags at a time: words are read less often.
+static inline void flag_sums(const Split& split, const int32_t* codes, int64_t start, int64_t size, int32_t* totals) {
+    for (int64_t f = 0; f < split.flag_count; f += 4) {  // 32 is a multiple of 4, and bits beyond the last are not set
+        const uint32_t* const line = split.line(f) + start;
+        const uint32_t bit = Split::bit(f);
+        int32_t a = 0, b = 0, c = 0, d = 0;
+        for (int64_t i = 0; i < size; ++i) {
+            a += if_set(line[i], bit, codes[i]);
+            b += if_set(line[i], bit << 1, codes[i]);
+            c += if_set(line[i], bit << 2, codes[i]);
+            d += if_set(line[i], bit << 3, codes[i]);
+        }
+        totals[f] = a;
+        totals[f + 1] = b;
+        totals[f + 2] = c;
+        totals[f + 3] = d;
+    }
+}
+
+// Sum of code times feature over a block's rows. Double precision adds so few whole numbers below 2^36 exactly, in any
+// order, and converts faster than integers of 64 bits are multiplied.
+static inline int64_t wide_sum(const int32_t* x, const double* codes, int64_t size) {
+    const int64_t lanes = 16;
+    double part[lanes] = {};
+    const int64_t end = size - size % lanes;
+    for (int64_t i = 0; i < end; i += lanes)
+        for (int64_t l = 0; l < lanes; ++l) part[l] += x[i + l] * codes[i + l];
+    double total = 0;
+    for (int64_t l = 0; l < lanes; ++l) total += part[l];
+    for (int64_t i = end; i < size; ++i) total += x[i] * codes[i];
+    return static_cast<int64_t>(total);
+}
+
+// sums[k, j] += sum over the rows in [first, last) of codes[row, k] * x[row, j].
 WIDEST_VECTORS
 static void split_column_sums(const Split& split, const int32_t* codes, int64_t outputs, int64_t first, int64_t last,
                               int64_t* sums) {
-    const int64_t features = split.whole_count + split.wide_count;
-    std::vector<int32_t> apart(outputs > 1 ? outputs * BLOCK : 0);
+    std::vector<int32_t> apart(outputs * BLOCK), totals(split.flag_count + 3);
+    std::vector<double> real(outputs * BLOCK);
     for (int64_t start = first; start < last; start += BLOCK) {
         const int64_t size = std::min(BLOCK, last - start);
-        for (int64_t k = 0; outputs > 1 && k < outputs; ++k)
-            for (int64_t i = 0; i < size; ++i) apart[k * BLOCK + i] = codes[(start + i) * outputs + k];
-        const int32_t* const block = outputs > 1 ? apart.data() : codes + start;
-        for (int64_t f = 0; f < split.whole_count; ++f) {
-            const int8_t* const x = split.unit(start, f);
-            for (int64_t k = 0; k < outputs; ++k) {
-                const int32_t* const code = block + k * BLOCK;
-                int32_t total = 0;
-                for (int64_t i = 0; i < size; ++i) total += x[i] * code[i];
-                sums[k * features + split.whole[f]] += static_cast<int64_t>(total) * (1 << FEATURE_BITS);
-            }
+        for (int64_t k = 0; k < outputs; ++k) {
+            int32_t* const code = apart.data() + k * BLOCK;
+            for (int64_t i = 0; i < size; ++i) code[i] = codes[(start + i) * outputs + k];
+            for (int64_t i = 0; i < size; ++i) real[k * BLOCK + i] = code[i];
+            flag_sums(split, code, start, size, totals.data());
+            for (int64_t f = 0; f < split.flag_count; ++f)
+                sums[k * split.features + split.flagged[f]] +=
+                    static_cast<int64_t>(totals[f]) * split.signs[f] * (1 << FEATURE_BITS);
         }
-        for (int64_t f = 0; f < split.wide_count; ++f) {
-            const int32_t* const x = split.wide_line(f) + start;
-            for (int64_t k = 0; k < outputs; ++k) {
-                const int32_t* const code = block + k * BLOCK;
-                int64_t total = 0;
-                for (int64_t i = 0; i < size; ++i) total += static_cast<int64_t>(x[i]) * code[i];
-                sums[k * features + split.wide[f]] += total;
-            }
+        for (int64_t w = 0; w < split.wide_count; ++w) {
+            const int64_t j = split.wide[w];
+            for (int64_t k = 0; k < outputs; ++k)
+                sums[k * split.features + j] +=
+                    wide_sum(split.table + j * split.rows + start, real.data() + k * BLOCK, size);
         }
     }
 }
 
-// One block's sums of feature times weight for one output; weights lie `outputs` apart.
-static inline void block_row_sums(const Split& split, const int32_t* weights, int64_t outputs, int64_t start,
-                                  int64_t size, int32_t* units, int64_t* sums) {
-    std::fill(units, units + BLOCK, 0);
-    for (int64_t f = 0; f < split.whole_count; ++f) {
-        const int32_t weight = weights[split.whole[f] * outputs];
-        const int8_t* const x = split.unit(start, f);
-        if (weight == 0) continue;
-        for (int64_t i = 0; i < BLOCK; ++i) units[i] += x[i] * weight;
-    }
-    for (int64_t i = 0; i < BLOCK; ++i) sums[i] = static_cast<int64_t>(units[i]) * (1 << FEATURE_BITS);
-    for (int64_t f = 0; f < split.wide_count; ++f) {
-        const int32_t weight = weights[split.wide[f] * outputs];
-        const int32_t* const x = split.wide_line(f) + start;
-        if (weight == 0) continue;
-        for (int64_t i = 0; i < size; ++i) sums[i] += static_cast<int64_t>(x[i]) * weight;
+// units[i] = sum of the weights of the flags set in a block's row i; weights are padded with zeros to a multiple of 4.
+static inline void add_flags(const Split& split, const int32_t* weights, int64_t start, int64_t size, int32_t* units) {
+    std::fill(units, units + size, 0);
+    for (int64_t f = 0; f < split.flag_count; f += 4) {
+        const uint32_t* const line = split.line(f) + start;
+        const uint32_t bit = Split::bit(f);
+        const int32_t a = weights[f], b = weights[f + 1], c = weights[f + 2], d = weights[f + 3];
+        for (int64_t i = 0; i < size; ++i)
+            units[i] += (if_set(line[i], bit, a) + if_set(line[i], bit << 1, b)) +
+                        (if_set(line[i], bit << 2, c) + if_set(line[i], bit << 3, d));
     }
 }
 
 // margins[row, k] = unit * sum over features of x[row, j] * weights[j, k], for the rows in [first, last). The weights of
-// an output together are below 2^31 in magnitude.
+// an output together are below 2^31 in magnitude, so that all sums are whole numbers that double precision holds.
 WIDEST_VECTORS
 static void split_margins(const Split& split, const int32_t* weights, int64_t outputs, double unit, int64_t first,
                           int64_t last, double* margins) {
-    std::vector<int32_t> units(BLOCK);
-    std::vector<int64_t> sums(BLOCK);
+    const int64_t padded = (split.flag_count + 3) / 4 * 4;
+    std::vector<int32_t> flag_weights(outputs * padded), units(BLOCK);
+    std::vector<double> sums(BLOCK);
+    for (int64_t k = 0; k < outputs; ++k)
+        for (int64_t f = 0; f < split.flag_count; ++f)
+            flag_weights[k * padded + f] = weights[split.flagged[f] * outputs + k] * split.signs[f];
+    double* const sum = sums.data();
     for (int64_t start = first; start < last; start += BLOCK) {
         const int64_t size = std::min(BLOCK, last - start);
         for (int64_t k = 0; k < outputs; ++k) {
-            block_row_sums(split, weights + k, outputs, start, size, units.data(), sums.data());
+            add_flags(split, flag_weights.data() + k * padded, start, size, units.data());
+            for (int64_t i = 0; i < size; ++i) sum[i] = units[i] * static_cast<double>(1 << FEATURE_BITS);
+            for (int64_t w = 0; w < split.wide_count; ++w) {
+                const double weight = weights[split.wide[w] * outputs + k];
+                const int32_t* const x = split.table + split.wide[w] * split.rows + start;
+                if (weight == 0) continue;
+                for (int64_t i = 0; i < size; ++i) sum[i] += x[i] * weight;
+            }
             double* const to = margins + start * outputs + k;
-            for (int64_t i = 0; i < size; ++i) to[i * outputs] = static_cast<double>(sums[i]) * unit;
+            for (int64_t i = 0; i < size; ++i) to[i * outputs] = sum[i] * unit;
         }
     }
 }

@@ -128,18 +128,18 @@ def _line(columns: Any, j: int) -> tuple[Any, Any]:
     return columns.indices[part], columns.data[part]
 
 
-def whole_features(table: CodeArray) -> NDArray[np.bool_]:
-    """Say which features are -1, 0 or 1 times the bound in all rows."""
-    return np.array([not np.any(line & (_FEATURE_ONE - 1)) for line in table], dtype=bool)
+def values_found(table: CodeArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say which features are at their bound, at minus their bound, and elsewhere but not at zero in some row."""
+    other = np.any(table & (_FEATURE_ONE - 1), axis=1)
+    return np.any(table == _FEATURE_ONE, axis=1), np.any(table == -_FEATURE_ONE, axis=1), other
 
 
-def packed_units(table: CodeArray, whole: IntArray, block: int) -> NDArray[np.int8]:
-    """Return whole features as bytes: block after block of rows, the last filled up with zeros."""
-    n_rows = table.shape[1]
-    blocks = -(-n_rows // block)
-    units = np.zeros((len(whole), blocks * block), dtype=np.int8)
-    units[:, :n_rows] = table[whole] >> _FEATURE_BITS
-    return np.ascontiguousarray(units.reshape(len(whole), blocks, block).swapaxes(0, 1))
+def packed_flags(table: CodeArray, flagged: IntArray, signs: CodeArray) -> NDArray[np.uint32]:
+    """Return in bit f whether a row has feature ``flagged[f]`` at that sign times its bound, 32 flags to a line."""
+    words = np.zeros((-(-len(flagged) // 32), table.shape[1]), dtype=np.uint32)
+    for f, (feature, sign) in enumerate(zip(flagged, signs, strict=True)):
+        words[f // 32] |= (table[feature] == sign * _FEATURE_ONE).astype(np.uint32) << np.uint32(f % 32)
+    return words
 
 
 def margins(columns: Any, weights: IntArray, unit: float) -> FloatArray:
