@@ -37,6 +37,8 @@ MAX_FEATURES = 8_000_000
 """Beyond this the proofs' allowances for rounding do not hold."""
 
 _SMALLEST_BOUND = 1e-290
+_ZEROS_WORTH_READING = 12
+"""Bits for so many zeros are read faster than the place and value of one entry."""
 _WEIGHT_BITS = 20
 _ROUNDING = 1e-9
 """Far above the relative rounding error of any sum taken here."""
@@ -226,7 +228,12 @@ class BoundedData:
 
     def packed(self) -> BoundedData:
         """Return the same rows, prepared for many passes over them: a bit for a feature that is 0 or 1."""
-        return PackedData(self._codes, self._rows)
+        if not self._is_sparse:
+            return PackedData(self._codes)
+        rarely = self._codes.nnz * _ZEROS_WORTH_READING < self.n_rows * self.n_features
+        if rarely or np.any(self._codes.data & (FEATURE_ONE - 1)):
+            return self
+        return PackedData(self._codes.toarray(order="F"))
 
     def with_constant(self) -> BoundedData:
         """Return the same rows with one more feature that is 1 everywhere."""
@@ -259,27 +266,24 @@ class BoundedData:
 
 
 class PackedData(BoundedData):
-    """The same with sums by loops that gain from being called many times.
+    """Dense rows with sums by loops that gain from being called many times.
 
     Privacy
     -------
     Sensitive.
     """
 
-    @cached_property
-    def _split(self) -> SplitColumns:
-        return SplitColumns.of(self.by_feature.matrix)
+    def __init__(self, codes: NDArray[np.int32]) -> None:
+        super().__init__(codes)
+        self._split = SplitColumns.of(self.by_feature.matrix)
 
     def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
-        return super().gradient(residuals) if self._is_sparse else kernels.split_column_sums(self._split, residuals)
+        return kernels.split_column_sums(self._split, residuals)
 
     def margins(self, coef: FloatArray) -> FloatArray:
         """Return X·coef' for weights of shape (outputs, features), the same to the last bit as before packing."""
-        whole, unit = _whole_weights(coef)
-        if self._is_sparse:
-            return kernels.row_margins(self.by_row, whole, unit)
-        return kernels.split_margins(self._split, whole, unit)
+        return kernels.split_margins(self._split, *_whole_weights(coef))
 
 
 def _whole_weights(coef: FloatArray) -> tuple[IntArray, float]:

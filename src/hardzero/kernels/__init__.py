@@ -272,25 +272,11 @@ def split_margins(features: SplitColumns, weights: IntArray, unit: float) -> Flo
     if _fast is None or np.abs(weights).sum(axis=0).max(initial=0) >= _LARGEST_SUM:
         return reference.margins(features.table, weights, unit)
     margins = np.zeros((features.table.shape[1], weights.shape[1]))
-    whole = np.ascontiguousarray(weights, dtype=np.int32)
+    short = np.ascontiguousarray(weights, dtype=np.int32)
     _by_rows(
         len(margins),
         features.table.size * weights.shape[1],
-        lambda first, last: _fast.split_margins(features.raw, whole, unit, first, last, margins),
-    )
-    return margins
-
-
-def row_margins(rows: Lines, weights: IntArray, unit: float) -> FloatArray:
-    """Do the same from compressed rows."""
-    if _fast is None:
-        return np.asarray(rows.matrix @ weights).astype(np.float64) * unit
-    margins = np.zeros((rows.count, weights.shape[1]))
-    weights = np.ascontiguousarray(weights)
-    _by_rows(
-        len(margins),
-        rows.entries * weights.shape[1],
-        lambda first, last: _fast.row_margins(rows.raw, weights, unit, first, last, margins),
+        lambda first, last: _fast.split_margins(features.raw, short, unit, first, last, margins),
     )
     return margins
 

@@ -154,9 +154,6 @@ cdef extern from "descent.hpp" namespace "hardzero" nogil:
     void c_split_margins "hardzero::split_margins"(
         const Split&, const int32_t*, int64_t, double, int64_t, int64_t, double*
     )
-    void c_row_margins "hardzero::row_margins"(
-        const Lines&, const int64_t*, int64_t, double, int64_t, int64_t, double*
-    )
     void c_logistic_clipped "hardzero::logistic_clipped"(
         const double*, double, const double*, const double*, double, double, double, int64_t, int32_t*, int32_t*
     )
@@ -257,16 +254,6 @@ def split_margins(
     if last > first and weights.shape[0] and weights.shape[1]:
         with nogil:
             c_split_margins(split, &weights[0, 0], weights.shape[1], unit, first, last, &margins[0, 0])
-
-
-def row_margins(
-    rows, const int64_t[:, ::1] weights, double unit, int64_t first, int64_t last, double[:, ::1] margins
-):
-    """Write sums of feature times weight, in units, for the compressed rows in [first, last)."""
-    cdef Lines lines = lines_of(rows)
-    if last > first and weights.shape[0] and weights.shape[1]:
-        with nogil:
-            c_row_margins(lines, &weights[0, 0], weights.shape[1], unit, first, last, &margins[0, 0])
 
 
 def logistic_clipped(

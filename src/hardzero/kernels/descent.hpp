@@ -228,51 +228,6 @@ static void split_margins(const Split& split, const int32_t* weights, int64_t ou
     }
 }
 
-// margins[row, k] = unit * sum over features of x[row, j] * weights[j, k], for compressed rows in [first, last).
-static void row_margins(const Lines& rows, const int64_t* weights, int64_t outputs, double unit, int64_t first,
-                        int64_t last, double* margins) {
-    if (outputs == 1) {
-        for (int64_t i = first; i < last; ++i) {
-            int64_t total = 0;
-            for (int64_t e = rows.ends[i]; e < rows.ends[i + 1]; ++e)
-                total += rows.values[e] * weights[rows.indices[e]];
-            margins[i] = static_cast<double>(total) * unit;
-        }
-        return;
-    }
-    std::vector<int64_t> totals(outputs);
-    for (int64_t i = first; i < last; ++i) {
-        std::fill(totals.begin(), totals.end(), 0);
-        for (int64_t e = rows.ends[i]; e < rows.ends[i + 1]; ++e) {
-            const int64_t x = rows.values[e];
-            const int64_t* const weight = weights + rows.indices[e] * outputs;
-            for (int64_t k = 0; k < outputs; ++k) totals[k] += x * weight[k];
-        }
-        for (int64_t k = 0; k < outputs; ++k) margins[i * outputs + k] = static_cast<double>(totals[k]) * unit;
-    }
-}
-
-// A sum in the order of hardzero.kernels.reference.sums_by_eights.
-static inline double sum_by_eights(const double* values, int64_t n) {
-    if (n < 8) {
-        double total = values[0];
-        for (int64_t k = 1; k < n; ++k) total += values[k];
-        return total;
-    }
-    if (n > 128) {
-        const int64_t half = n / 2 - n / 2 % 8;
-        return sum_by_eights(values, half) + sum_by_eights(values + half, n - half);
-    }
-    double part[8];
-    std::copy(values, values + 8, part);
-    const int64_t end = n - n % 8;
-    for (int64_t start = 8; start < end; start += 8)
-        for (int64_t k = 0; k < 8; ++k) part[k] += values[start + k];
-    double total = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
-    for (int64_t k = end; k < n; ++k) total += values[k];
-    return total;
-}
-
 // What residuals are multiplied with so that a row whose gradient has this squared length is no longer than `limit`.
 static inline double shrinking(double squared, double limit, double one) {
     double length = std::sqrt(squared);
@@ -294,24 +249,88 @@ static void logistic_clipped(const double* margins, double offset, const double*
     }
 }
 
-// The same for several classes; `squares` has one number a row, or one for every output.
+constexpr int64_t TOGETHER = 64;  // rows of several classes, side by side so that every operation is one on vectors
+
+// values[k, i] for all k, added up for each i in the order of hardzero.kernels.reference.sums_by_eights.
+static inline void sums_by_eights(const double* values, int64_t n, double* totals) {
+    if (n > 128) {
+        const int64_t half = n / 2 - n / 2 % 8;
+        double rest[TOGETHER];
+        sums_by_eights(values, half, totals);
+        sums_by_eights(values + half * TOGETHER, n - half, rest);
+        for (int64_t i = 0; i < TOGETHER; ++i) totals[i] += rest[i];
+        return;
+    }
+    int64_t end = n - n % 8;
+    if (n < 8) {
+        std::copy(values, values + TOGETHER, totals);
+        end = 1;
+    } else {
+        double part[8 * TOGETHER];
+        std::copy(values, values + 8 * TOGETHER, part);
+        for (int64_t k = 8; k < end; k += 8)
+            for (int64_t i = 0; i < 8 * TOGETHER; ++i) part[i] += values[k * TOGETHER + i];
+        const auto at = [&part](int64_t k, int64_t i) { return part[k * TOGETHER + i]; };
+        for (int64_t i = 0; i < TOGETHER; ++i)
+            totals[i] = ((at(0, i) + at(1, i)) + (at(2, i) + at(3, i))) + ((at(4, i) + at(5, i)) + (at(6, i) + at(7, i)));
+    }
+    for (int64_t k = end; k < n; ++k)
+        for (int64_t i = 0; i < TOGETHER; ++i) totals[i] += values[k * TOGETHER + i];
+}
+
+// The same numbers as `softmax` gives for each row alone.
+static inline void softmaxes_side_by_side(double* odds, int64_t outputs) {
+    double top[TOGETHER], total[TOGETHER];
+    std::copy(odds, odds + TOGETHER, top);
+    for (int64_t k = 1; k < outputs; ++k)
+        for (int64_t i = 0; i < TOGETHER; ++i) {
+            const double value = odds[k * TOGETHER + i];
+            top[i] = value > top[i] ? value : top[i];
+        }
+    for (int64_t k = 0; k < outputs; ++k)
+        for (int64_t i = 0; i < TOGETHER; ++i)
+            odds[k * TOGETHER + i] = exp_of_negative(odds[k * TOGETHER + i] - top[i]);
+    std::copy(odds, odds + TOGETHER, total);
+    for (int64_t k = 1; k < outputs; ++k)
+        for (int64_t i = 0; i < TOGETHER; ++i) total[i] += odds[k * TOGETHER + i];
+    for (int64_t k = 0; k < outputs; ++k)
+        for (int64_t i = 0; i < TOGETHER; ++i) odds[k * TOGETHER + i] /= total[i];
+}
+
+// Residuals of several classes, as above; `squares` has one number a row, or one for every output.
+WIDEST_VECTORS
 static void softmax_clipped(const double* margins, const double* offset, const int64_t* targets, const double* squares,
                             int64_t squares_step, double limit, double one, double plain_one, int64_t n,
                             int64_t outputs, int32_t* clipped, int32_t* plain) {
-    std::vector<double> residuals(outputs), terms(outputs);
+    std::vector<double> residuals(outputs * TOGETHER), terms(outputs * TOGETHER);
+    std::vector<int32_t> shrunk(outputs * TOGETHER), whole(outputs * TOGETHER);
     double* const residual = residuals.data();
-    for (int64_t i = 0; i < n; ++i) {
-        const double* const square = squares + i * squares_step;
-        for (int64_t k = 0; k < outputs; ++k) residual[k] = margins[i * outputs + k] + offset[k];
-        softmax(residual, outputs);
-        residual[targets[i]] -= 1.0;
+    double* const term = terms.data();
+    double factor[TOGETHER];
+    for (int64_t start = 0; start < n; start += TOGETHER) {
+        const int64_t size = std::min(TOGETHER, n - start);  // what is left over of the last rows is worked on in vain
         for (int64_t k = 0; k < outputs; ++k)
-            terms[k] = residual[k] * residual[k] * (squares_step == 1 ? square[0] : square[k]);
-        const double factor = shrinking(sum_by_eights(terms.data(), outputs), limit, one);
-        for (int64_t k = 0; k < outputs; ++k) {
-            plain[i * outputs + k] = static_cast<int32_t>(residual[k] * plain_one);
-            clipped[i * outputs + k] = static_cast<int32_t>(residual[k] * factor);
-        }
+            for (int64_t i = 0; i < size; ++i)
+                residual[k * TOGETHER + i] = margins[(start + i) * outputs + k] + offset[k];
+        softmaxes_side_by_side(residual, outputs);
+        for (int64_t i = 0; i < size; ++i) residual[targets[start + i] * TOGETHER + i] -= 1.0;
+        for (int64_t k = 0; k < outputs; ++k)
+            for (int64_t i = 0; i < size; ++i)
+                term[k * TOGETHER + i] = squares[(start + i) * squares_step + (squares_step == 1 ? 0 : k)];
+        for (int64_t e = 0; e < outputs * TOGETHER; ++e) term[e] = residual[e] * residual[e] * term[e];
+        sums_by_eights(term, outputs, factor);
+        for (int64_t i = 0; i < TOGETHER; ++i) factor[i] = shrinking(factor[i], limit, one);
+        for (int64_t k = 0; k < outputs; ++k)
+            for (int64_t i = 0; i < TOGETHER; ++i) {
+                const int64_t e = k * TOGETHER + i;
+                whole[e] = static_cast<int32_t>(residual[e] * plain_one);
+                shrunk[e] = static_cast<int32_t>(residual[e] * factor[i]);
+            }
+        for (int64_t i = 0; i < size; ++i)
+            for (int64_t k = 0; k < outputs; ++k) {
+                plain[(start + i) * outputs + k] = whole[k * TOGETHER + i];
+                clipped[(start + i) * outputs + k] = shrunk[k * TOGETHER + i];
+            }
     }
 }
 
