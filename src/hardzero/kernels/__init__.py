@@ -271,7 +271,7 @@ def split_margins(features: SplitColumns, weights: IntArray, unit: float) -> Flo
     """Sum feature times weight over all features, exactly, in units: (features, outputs) → (rows, outputs)."""
     if _fast is None or np.abs(weights).sum(axis=0).max(initial=0) >= _LARGEST_SUM:
         return reference.margins(features.table, weights, unit)
-    margins = np.zeros((features.table.shape[1], weights.shape[1]))
+    margins = np.empty((features.table.shape[1], weights.shape[1]))
     short = np.ascontiguousarray(weights, dtype=np.int32)
     _by_rows(
         len(margins),

@@ -251,9 +251,10 @@ def split_margins(
 ):
     """Write sums of feature times weight, in units, for the rows in [first, last)."""
     cdef Split split = split_of(stored)
-    if last > first and weights.shape[0] and weights.shape[1]:
+    cdef const int32_t* address = &weights[0, 0] if weights.shape[0] and weights.shape[1] else NULL
+    if last > first and weights.shape[1]:
         with nogil:
-            c_split_margins(split, &weights[0, 0], weights.shape[1], unit, first, last, &margins[0, 0])
+            c_split_margins(split, address, weights.shape[1], unit, first, last, &margins[0, 0])
 
 
 def logistic_clipped(

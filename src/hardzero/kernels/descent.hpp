@@ -199,6 +199,21 @@ static inline void add_flags(const Split& split, const int32_t* weights, int64_t
     }
 }
 
+// sums[i] += weight times feature, for a block's row i and all wide features, four at a time.
+static inline void add_wide(const Split& split, const double* weights, int64_t start, int64_t size, double* sums) {
+    const auto line = [&split, start](int64_t w) { return split.table + split.wide[w] * split.rows + start; };
+    int64_t w = 0;
+    for (; w + 4 <= split.wide_count; w += 4) {
+        const int32_t *const a = line(w), *const b = line(w + 1), *const c = line(w + 2), *const d = line(w + 3);
+        const double p = weights[w], q = weights[w + 1], r = weights[w + 2], s = weights[w + 3];
+        for (int64_t i = 0; i < size; ++i) sums[i] += (a[i] * p + b[i] * q) + (c[i] * r + d[i] * s);
+    }
+    for (; w < split.wide_count; ++w) {
+        const int32_t* const a = line(w);
+        for (int64_t i = 0; i < size; ++i) sums[i] += a[i] * weights[w];
+    }
+}
+
 // margins[row, k] = unit * sum over features of x[row, j] * weights[j, k], for the rows in [first, last). The weights of
 // an output together are below 2^31 in magnitude, so that all sums are whole numbers that double precision holds.
 WIDEST_VECTORS
@@ -206,22 +221,20 @@ static void split_margins(const Split& split, const int32_t* weights, int64_t ou
                           int64_t last, double* margins) {
     const int64_t padded = (split.flag_count + 3) / 4 * 4;
     std::vector<int32_t> flag_weights(outputs * padded), units(BLOCK);
-    std::vector<double> sums(BLOCK);
-    for (int64_t k = 0; k < outputs; ++k)
+    std::vector<double> sums(BLOCK), wide_weights(outputs * split.wide_count);
+    for (int64_t k = 0; k < outputs; ++k) {
         for (int64_t f = 0; f < split.flag_count; ++f)
             flag_weights[k * padded + f] = weights[split.flagged[f] * outputs + k] * split.signs[f];
+        for (int64_t w = 0; w < split.wide_count; ++w)
+            wide_weights[k * split.wide_count + w] = weights[split.wide[w] * outputs + k];
+    }
     double* const sum = sums.data();
     for (int64_t start = first; start < last; start += BLOCK) {
         const int64_t size = std::min(BLOCK, last - start);
         for (int64_t k = 0; k < outputs; ++k) {
             add_flags(split, flag_weights.data() + k * padded, start, size, units.data());
             for (int64_t i = 0; i < size; ++i) sum[i] = units[i] * static_cast<double>(1 << FEATURE_BITS);
-            for (int64_t w = 0; w < split.wide_count; ++w) {
-                const double weight = weights[split.wide[w] * outputs + k];
-                const int32_t* const x = split.table + split.wide[w] * split.rows + start;
-                if (weight == 0) continue;
-                for (int64_t i = 0; i < size; ++i) sum[i] += x[i] * weight;
-            }
+            add_wide(split, wide_weights.data() + k * split.wide_count, start, size, sum);
             double* const to = margins + start * outputs + k;
             for (int64_t i = 0; i < size; ++i) to[i * outputs] = sum[i] * unit;
         }
