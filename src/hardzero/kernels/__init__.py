@@ -254,7 +254,7 @@ def _packed_flags(table: CodeArray, flagged: IntArray, signs: CodeArray) -> NDAr
 
 
 def split_column_sums(features: SplitColumns, codes: IntArray | CodeArray) -> IntArray:
-    """Sum code times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
+    """Sum code times feature over all rows, exactly: (rows, outputs) → (outputs, features); codes up to 2²⁰."""
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     if _fast is None:
         return reference.column_sums(features.table, codes)
