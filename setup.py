@@ -21,7 +21,7 @@ loops = cythonize(
     Extension(
         "hardzero.kernels._fast",
         ["src/hardzero/kernels/_fast.pyx"],
-        depends=["src/hardzero/kernels/fast.hpp", "src/hardzero/kernels/engine.hpp"],
+        depends=[f"src/hardzero/kernels/{name}.hpp" for name in ("fast", "engine", "descent")],
         language="c++",
     ),
     build_dir="build/cython",

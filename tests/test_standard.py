@@ -294,7 +294,7 @@ def test_row_squares_are_never_too_small_where_terms_cancel():
     """Rows at the centre: every column takes back what was counted for it beforehand."""
     rng = np.random.default_rng(4)
     codes = rng.integers(-FEATURE_ONE, FEATURE_ONE + 1, size=(4, 300))
-    data = BoundedData(codes.astype(float))
+    data = BoundedData(codes.astype(np.int32))
     centre, scale = codes[0] / FEATURE_ONE, rng.uniform(0.02, 0.1, size=300)
     squares = data.row_squares(centre, scale)
     exact = [exact_square(row, centre, scale) for row in codes]

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from . import kernels
-from .kernels import Lines
+from .kernels import Lines, SplitColumns
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+CodeArray = NDArray[np.int32]
 
 FEATURE_BITS = 16
 FEATURE_ONE = 2**FEATURE_BITS
@@ -35,7 +36,6 @@ MAX_ROWS = 2**26
 MAX_FEATURES = 8_000_000
 """Beyond this the proofs' allowances for rounding do not hold."""
 
-_COLUMNS_AT_ONCE = 64
 _SMALLEST_BOUND = 1e-290
 _WEIGHT_BITS = 20
 _ROUNDING = 1e-9
@@ -108,7 +108,7 @@ class Table(Protocol):
     def popularity(self) -> NDArray[np.intp]:
         """Features by the number of rows where they are not zero, the most frequent first; ties keep their order."""
 
-    def gradient(self, residuals: IntArray) -> IntArray:
+    def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
 
     def square_gradient(self, codes: IntArray) -> IntArray:
@@ -125,6 +125,9 @@ class Table(Protocol):
 
     def subset(self, features: NDArray[np.intp]) -> Table:
         """Return the same rows with some of the features."""
+
+    def packed(self) -> Table:
+        """Return the same rows, prepared for many passes over them."""
 
     def with_constant(self) -> Table:
         """Return the same rows with one more feature that is 1 everywhere."""
@@ -201,29 +204,21 @@ class BoundedData:
             return _sparse_codes(X, bounds)
         return cls(_dense_codes(X, bounds))
 
-    def gradient(self, residuals: IntArray) -> IntArray:
+    def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
         return kernels.column_sums(self.by_feature, residuals)
 
     def square_gradient(self, codes: IntArray) -> IntArray:
         """Sum code times squared feature over all rows, exactly; squares are rounded down to multiples of 2⁻¹⁶."""
-        total = np.zeros(self.n_features, dtype=np.int64)
-        for j in range(self.n_features):
-            rows, values = self._column(j)
-            squares = np.square(values.astype(np.int64)) >> FEATURE_BITS
-            total[j] = np.dot(squares, codes[rows])
-        return total
+        return kernels.square_sums(self.by_feature, codes)
 
     def margins(self, coef: FloatArray) -> FloatArray:
         """Return X·coef' for weights of shape (outputs, features), the same to the last bit however rows are stored.
 
         Weights are rounded to whole multiples of a power of two that keeps every partial sum below 2⁵³.
         """
-        largest = float(np.abs(coef).sum(axis=1).max(initial=0.0)) + 1.0
-        bits = min(_WEIGHT_BITS, 52 - FEATURE_BITS - math.ceil(math.log2(largest)))
-        whole = np.rint(np.ldexp(coef, bits)).astype(np.int64).T
-        sums = kernels.row_sums(self.by_feature, whole, self.n_rows).astype(np.float64)
-        return sums * 2.0 ** (-bits - FEATURE_BITS)
+        whole, unit = _whole_weights(coef)
+        return kernels.row_sums(self.by_feature, whole, self.n_rows).astype(np.float64) * unit
 
     def row_squares(self, centre: FloatArray, scale: FloatArray) -> FloatArray:
         """Squared length of every row after (x - centre)/scale, never too small for rounding.
@@ -233,11 +228,7 @@ class BoundedData:
         """
         at_zero = (centre / scale) * (centre / scale)
         constant = float(at_zero.sum())
-        total = np.full(self.n_rows, constant)
-        for j in range(self.n_features):
-            rows, values = self._column(j)
-            z = (values * (1.0 / FEATURE_ONE) - centre[j]) / scale[j]
-            total[rows] += z * z - at_zero[j]
+        total = kernels.add_squares(self.by_feature, centre, scale, at_zero, np.full(self.n_rows, constant))
         return np.asarray(np.maximum(total, 0.0) * (1 + _ROUNDING) + constant * _ROUNDING)
 
     def add_column(self, margins: FloatArray, feature: int, weight: float) -> None:
@@ -247,7 +238,15 @@ class BoundedData:
 
     def subset(self, features: NDArray[np.intp]) -> BoundedData:
         """Return the same rows with some of the features."""
-        return BoundedData(self._codes[:, features])
+        if np.array_equal(features, np.arange(self.n_features)):
+            return self
+        if self._is_sparse:
+            return BoundedData(self._codes[:, features])
+        return BoundedData(self.by_feature.matrix[features].T)
+
+    def packed(self) -> BoundedData:
+        """Return the same rows, dense ones prepared for many passes over them: a bit for a feature that is 0 or 1."""
+        return self if self._is_sparse else PackedData(self._codes)
 
     def with_constant(self) -> BoundedData:
         """Return the same rows with one more feature that is 1 everywhere."""
@@ -279,22 +278,43 @@ class BoundedData:
         return self._codes.indices[part], self._codes.data[part]
 
 
-def _refuse_what_is_not_finite(values: NDArray[Any]) -> None:
-    """Not left to scikit-learn, whose check can be switched off: one NaN would undo the guarantee."""
-    if not np.all(np.isfinite(values)):
-        raise ValueError("X contains NaN or infinity; replace them or leave those rows out")
+class PackedData(BoundedData):
+    """Dense rows with sums by loops that gain from being called many times.
+
+    Privacy
+    -------
+    Sensitive.
+    """
+
+    def __init__(self, codes: NDArray[np.int32]) -> None:
+        super().__init__(codes)
+        self._split = SplitColumns.of(self.by_feature.matrix)
+
+    def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
+        """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
+        return kernels.split_column_sums(self._split, residuals)
+
+    def margins(self, coef: FloatArray) -> FloatArray:
+        """Return X·coef' for weights of shape (outputs, features), the same to the last bit as before packing."""
+        return kernels.split_margins(self._split, *_whole_weights(coef))
+
+
+def _whole_weights(coef: FloatArray) -> tuple[IntArray, float]:
+    """Round weights to whole numbers, (features, outputs), that keep sums below 2⁵³; also the sums' unit."""
+    largest = float(np.abs(coef).sum(axis=1).max(initial=0.0)) + 1.0
+    bits = min(_WEIGHT_BITS, 52 - FEATURE_BITS - math.ceil(math.log2(largest)))
+    return np.rint(np.ldexp(coef, bits)).astype(np.int64).T, 2.0 ** (-bits - FEATURE_BITS)
+
+
+_NOT_FINITE = "X contains NaN or infinity; replace them or leave those rows out"
 
 
 def _dense_codes(X: NDArray[Any], bounds: Bounds) -> NDArray[np.int32]:
-    _refuse_what_is_not_finite(X)
-    codes = np.empty(X.shape, dtype=np.int32, order="F")
-    factor = FEATURE_ONE / bounds.scale
-    for start in range(0, X.shape[1], _COLUMNS_AT_ONCE):
-        part = slice(start, start + _COLUMNS_AT_ONCE)
-        block = np.clip(X[:, part], bounds.lower[part], bounds.upper[part]).astype(np.float64, copy=False)
-        block *= factor[part]
-        codes[:, part] = np.rint(block, out=block)
-    return codes
+    """Not left to scikit-learn, whose check can be switched off: one NaN would undo the guarantee."""
+    codes = kernels.scaled_codes(X, bounds.lower, bounds.upper, FEATURE_ONE / bounds.scale)
+    if codes is None:
+        raise ValueError(_NOT_FINITE)
+    return codes.T
 
 
 def _sparse_codes(X: Any, bounds: Bounds) -> BoundedData:
@@ -309,7 +329,8 @@ def _sparse_codes(X: Any, bounds: Bounds) -> BoundedData:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    _refuse_what_is_not_finite(X.data)
+    if not np.all(np.isfinite(X.data)):
+        raise ValueError(_NOT_FINITE)
     codes = type(X)((_coded(X, bounds), X.indices, X.indptr), shape=X.shape)
     return BoundedData(codes) if X.format == "csc" else BoundedData(codes.tocsc(), rows=codes)
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
+from . import kernels
+from .data import FEATURE_ONE, RESIDUAL_ONE, CodeArray, FloatArray
 from .losses import Loss
 from .privacy import mechanisms
 from .privacy.mechanisms import Sensitive
@@ -94,6 +95,7 @@ def noisy_descent(problem: Problem, standard: Standard, start: Iterate, plan: De
     Proof: docs/proofs/select-refit.md.
     """
     squares = _row_squares(problem, standard, plan.mask)
+    problem = Problem(problem.data.packed(), problem.targets, problem.loss)
     coef, intercept = start.coef * plan.mask, start.intercept
     speed = Iterate(np.zeros_like(coef), np.zeros_like(intercept))
     total = Iterate(np.zeros_like(coef), np.zeros_like(intercept))
@@ -125,29 +127,26 @@ def _row_squares(problem: Problem, standard: Standard, mask: NDArray[np.bool_]) 
 
 def _clipped_codes(
     problem: Problem, standard: Standard, at: Iterate, squares: FloatArray, clip: float
-) -> tuple[IntArray, IntArray]:
+) -> tuple[CodeArray, CodeArray]:
     """Residuals as whole numbers, rounded towards zero: for the weights and for the intercepts.
 
     The first are shrunk so that no row's gradient by the weights is longer than ``clip``; the second are only halved.
     """
     coef = at.coef / standard.scale
-    margins = problem.data.margins(coef) + (at.intercept - coef @ standard.centre)
-    residual = problem.loss.residual(margins, problem.targets)
-    plain = np.trunc(residual * (_INTERCEPT_WEIGHT * RESIDUAL_ONE)).astype(np.int64)
-    length = np.sqrt(np.sum(np.square(residual) * squares, axis=1, keepdims=True))
-    residual *= np.minimum(clip * (1 - _ROUNDING) / np.maximum(length, 1e-300), 1.0) * RESIDUAL_ONE
-    return np.trunc(residual, out=residual).astype(np.int64), plain
+    margins, offset = problem.data.margins(coef), at.intercept - coef @ standard.centre
+    limit, plain_one = clip * (1 - _ROUNDING), _INTERCEPT_WEIGHT * RESIDUAL_ONE
+    return kernels.clipped_codes(margins, offset, problem.targets, squares, limit, RESIDUAL_ONE, plain_one)
 
 
 def _noisy_gradient(
-    problem: Problem, standard: Standard, codes: tuple[IntArray, IntArray], plan: Descent, source: Source
+    problem: Problem, standard: Standard, codes: tuple[CodeArray, CodeArray], plan: Descent, source: Source
 ) -> Iterate:
     """Sum the clipped gradients in standardised coordinates, and the residuals, and release both."""
     clipped, plain = codes
     weighted = problem.data.gradient(clipped) * (1.0 / FEATURE_ONE)
-    slopes = (weighted - clipped.sum(axis=0)[:, None] * standard.centre) / standard.scale
+    slopes = (weighted - kernels.code_totals(clipped)[:, None] * standard.centre) / standard.scale
     inside = slopes[plan.mask]
-    sums = Sensitive(np.rint(np.concatenate([inside, plain.sum(axis=0)])).astype(np.int64))
+    sums = Sensitive(np.rint(np.concatenate([inside, kernels.code_totals(plain)])).astype(np.int64))
     released = mechanisms.gaussian(sums, plan.sigma, source) / RESIDUAL_ONE
     coef = np.zeros_like(slopes)
     coef[plan.mask] = released[: inside.size]

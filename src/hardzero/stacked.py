@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .data import MAX_ROWS, BoundedData, Bounds, FloatArray, IntArray
+from .data import MAX_ROWS, BoundedData, Bounds, CodeArray, FloatArray, IntArray
 
 Block = Any  # Fortran-ordered NDArray[np.int32] or csc_array of int32
 
@@ -54,7 +54,7 @@ class StackedData:
         counts = sum((part.counts() for _, part in self._parts()), np.zeros(self.n_features, dtype=np.int64))
         return np.argsort(-counts, kind="stable")
 
-    def gradient(self, residuals: IntArray) -> IntArray:
+    def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
         total = np.zeros((residuals.shape[1], self.n_features), dtype=np.int64)
         for rows, part in self._parts():
@@ -84,6 +84,10 @@ class StackedData:
     def subset(self, features: NDArray[np.intp]) -> StackedData:
         """Return the same rows with some of the features; nothing is copied."""
         return StackedData(self._blocks, self._picked[features])
+
+    def packed(self) -> StackedData:
+        """Return this table: blocks are held as they are, so that nothing has to be kept twice."""
+        return self
 
     def with_constant(self) -> StackedData:
         """Return the same rows with one more feature that is 1 everywhere."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import reference
 from .reference import CodeArray, FloatArray, IntArray
@@ -158,3 +160,175 @@ def row_sums(features: Lines, weights: IntArray, n_rows: int) -> IntArray:
     sums = np.zeros((n_rows, weights.shape[1]), dtype=np.int64)
     _fast.row_sums(features.raw, np.ascontiguousarray(weights), sums)
     return sums
+
+
+# --- The noisy descent, and what comes before it ------------------------------------------------------------------
+
+_BLOCK = 1024
+"""Threads share rows by whole blocks of so many."""
+
+_LARGEST_SUM = 2**31
+"""Weights that together stay below this can be summed in 32 bits."""
+
+_CODE_IN_PRODUCTS = 16
+"""A residual's code takes about as long as so many products."""
+
+
+def scaled_codes(X: NDArray[Any], lower: FloatArray, upper: FloatArray, factor: FloatArray) -> CodeArray | None:
+    """Clip, scale and round a dense table, (rows, features) → (features, rows); None if a number is not finite."""
+    if _fast is None:
+        return reference.scaled_codes(X, lower, upper, factor)
+    if X.dtype not in (np.float64, np.float32):
+        X = X.astype(np.float64)
+    if not (X.flags.forc and X.flags.aligned):
+        X = np.ascontiguousarray(X)
+    codes = np.empty(X.shape[::-1], dtype=np.int32)
+    limits = (np.ascontiguousarray(part, dtype=np.float64) for part in (lower, upper, factor))
+    return codes if _fast.scaled_codes(X, *limits, codes) else None
+
+
+def add_squares(
+    features: Lines, centre: FloatArray, scale: FloatArray, at_zero: FloatArray, totals: FloatArray
+) -> FloatArray:
+    """Add ((x - centre)/scale)² - at_zero to every row's total, in place, feature after feature."""
+    if _fast is None:
+        return reference.add_squares(features.matrix, centre, scale, at_zero, totals)
+    moments = (np.ascontiguousarray(part, dtype=np.float64) for part in (centre, scale, at_zero))
+    _fast.add_squares(features.raw, *moments, totals)
+    return totals
+
+
+def square_sums(features: Lines, codes: IntArray | CodeArray) -> IntArray:
+    """Sum code times squared feature over all rows, exactly; codes up to 2²⁰."""
+    codes = np.ascontiguousarray(codes, dtype=np.int32)
+    if _fast is None:
+        return reference.square_sums(features.matrix, codes)
+    sums = np.zeros(features.count, dtype=np.int64)
+    _fast.square_sums(features.raw, codes, sums)
+    return sums
+
+
+@dataclass(frozen=True)
+class SplitColumns:
+    """Dense features prepared for many passes: those that are -1, 0 or 1 everywhere become flags of one bit.
+
+    Flag f says in which rows feature ``flagged[f]`` is at ``signs[f]`` times its bound; it is a bit of ``words``, 32
+    flags to a line. The features in ``wide`` are left as they are in ``table``, a line for each feature.
+    """
+
+    table: CodeArray
+    words: NDArray[np.uint32]
+    flagged: IntArray
+    signs: CodeArray
+    wide: IntArray
+
+    @classmethod
+    def of(cls, table: CodeArray) -> SplitColumns:
+        """Find the features that can be flags, and pack them."""
+        plus, minus, other = _values_found(table)
+        positive, negative = np.flatnonzero(plus & ~other), np.flatnonzero(minus & ~other)
+        flagged = np.concatenate([positive, negative])
+        signs = np.repeat(np.array([1, -1], dtype=np.int32), [len(positive), len(negative)])
+        return cls(table, _packed_flags(table, flagged, signs), flagged, signs, np.flatnonzero(other))
+
+    @property
+    def raw(self) -> Any:
+        """What the extension takes."""
+        return self.table, self.words, self.flagged, self.signs, self.wide
+
+
+def _values_found(table: CodeArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    if _fast is None:
+        return reference.values_found(table)
+    plus, minus, other = (np.zeros(len(table), dtype=bool) for _ in range(3))
+    _fast.find_values(table, plus, minus, other)
+    return plus, minus, other
+
+
+def _packed_flags(table: CodeArray, flagged: IntArray, signs: CodeArray) -> NDArray[np.uint32]:
+    if _fast is None:
+        return reference.packed_flags(table, flagged, signs)
+    words = np.zeros((-(-len(flagged) // 32), table.shape[1]), dtype=np.uint32)
+    _fast.pack_flags((table, words, flagged, signs, np.zeros(0, dtype=np.int64)), words)
+    return words
+
+
+def split_column_sums(features: SplitColumns, codes: IntArray | CodeArray) -> IntArray:
+    """Sum code times feature over all rows, exactly: (rows, outputs) → (outputs, features); codes up to 2²⁰."""
+    codes = np.ascontiguousarray(codes, dtype=np.int32)
+    if _fast is None:
+        return reference.column_sums(features.table, codes)
+
+    def sums(first: int, last: int) -> IntArray:
+        part = np.zeros((codes.shape[1], len(features.table)), dtype=np.int64)
+        _fast.split_column_sums(features.raw, codes, first, last, part)
+        return part
+
+    return np.asarray(sum(_by_rows(len(codes), features.table.size * codes.shape[1], sums)))
+
+
+def split_margins(features: SplitColumns, weights: IntArray, unit: float) -> FloatArray:
+    """Sum feature times weight over all features, exactly, in units: (features, outputs) → (rows, outputs)."""
+    if _fast is None or np.abs(weights).sum(axis=0).max(initial=0) >= _LARGEST_SUM:
+        return reference.margins(features.table, weights, unit)
+    margins = np.empty((features.table.shape[1], weights.shape[1]))
+    short = np.ascontiguousarray(weights, dtype=np.int32)
+    _by_rows(
+        len(margins),
+        features.table.size * weights.shape[1],
+        lambda first, last: _fast.split_margins(features.raw, short, unit, first, last, margins),
+    )
+    return margins
+
+
+def clipped_codes(
+    margins: FloatArray,
+    offset: FloatArray,
+    targets: Any,
+    squares: FloatArray,
+    limit: float,
+    one: float,
+    plain_one: float,
+) -> tuple[CodeArray, CodeArray]:
+    """Return residuals of cross-entropy as whole numbers, rounded towards zero; two classes have one output.
+
+    The first are shrunk so that no row's gradient is longer than ``limit``; the second are as they are. ``squares``
+    holds the squared length of a row, or that of each output's part of it; ``one`` and ``plain_one`` stand for a
+    residual of 1.
+    """
+    if _fast is None:
+        return reference.clipped_codes(margins, offset, targets, squares, limit, one, plain_one)
+    clipped, plain = (np.empty(margins.shape, dtype=np.int32) for _ in range(2))
+    margins, squares = np.ascontiguousarray(margins), np.ascontiguousarray(squares)
+    if margins.shape[1] == 1:
+        loop, targets = _fast.logistic_clipped, np.ascontiguousarray(targets, dtype=np.float64)
+    else:
+        loop, targets = _fast.softmax_clipped, np.ascontiguousarray(targets, dtype=np.int64)
+    _by_rows(
+        len(margins),
+        margins.size * _CODE_IN_PRODUCTS,
+        lambda first, last: loop(
+            margins, offset, targets, squares, limit, one, plain_one, first, last, clipped, plain
+        ),
+    )
+    return clipped, plain
+
+
+def code_totals(codes: IntArray | CodeArray) -> IntArray:
+    """Sum codes over all rows, exactly."""
+    if _fast is None or codes.dtype != np.int32:
+        return reference.code_totals(codes)
+    totals = np.zeros(codes.shape[1], dtype=np.int64)
+    _fast.code_totals(np.ascontiguousarray(codes), totals)
+    return totals
+
+
+def _by_rows(n_rows: int, work: int, job: Callable[[int, int], Any]) -> list[Any]:
+    """Do a job for stretches of whole blocks of rows, on several threads where the work is worth it."""
+    blocks = -(-n_rows // _BLOCK)
+    parts = min(threads(), work // _WORTH_A_THREAD, blocks)
+    if parts < 2:
+        return [job(0, n_rows)]
+    ends = [min(blocks * i // parts * _BLOCK, n_rows) for i in range(parts + 1)]
+    with ThreadPoolExecutor(parts) as pool:
+        return list(pool.map(job, ends[:-1], ends[1:]))

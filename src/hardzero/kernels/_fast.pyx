@@ -1,6 +1,6 @@
 # distutils: language = c++
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Doors to the loops in fast.hpp and engine.hpp; callers check shapes, kinds and ranges (kernels/__init__.py)."""
+"""Doors to the loops in fast.hpp, engine.hpp and descent.hpp; callers check shapes, kinds and ranges (kernels/__init__.py)."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -119,3 +119,174 @@ cdef class Engine:
         """Replace the codes that have moved by more than the tolerance."""
         with nogil:
             self.engine.refresh(t, &intercept[0], cap, tolerance)
+
+
+# --- The noisy descent: descent.hpp -------------------------------------------------------------------------------
+
+from libc.stdint cimport uint32_t
+from libcpp cimport bool as c_bool
+
+
+cdef extern from "descent.hpp" namespace "hardzero" nogil:
+    cdef cppclass Split:
+        int64_t rows
+        int64_t features
+        int64_t flag_count
+        int64_t wide_count
+        const int32_t* table
+        const uint32_t* words
+        const int64_t* flagged
+        const int32_t* signs
+        const int64_t* wide
+
+    c_bool c_scaled_codes "hardzero::scaled_codes"[Number](
+        const Number*, int64_t, int64_t, int64_t, int64_t, const double*, const double*, const double*, int32_t*
+    )
+    void c_add_squares "hardzero::add_squares"(
+        const Lines&, const double*, const double*, const double*, int64_t, double*
+    )
+    void c_square_sums "hardzero::square_sums"(const Lines&, const int32_t*, int64_t*)
+    void c_find_values "hardzero::find_values"(const int32_t*, int64_t, int64_t, c_bool*, c_bool*, c_bool*)
+    void c_pack_flags "hardzero::pack_flags"(const Split&, uint32_t*)
+    void c_split_column_sums "hardzero::split_column_sums"(
+        const Split&, const int32_t*, int64_t, int64_t, int64_t, int64_t*
+    )
+    void c_split_margins "hardzero::split_margins"(
+        const Split&, const int32_t*, int64_t, double, int64_t, int64_t, double*
+    )
+    void c_logistic_clipped "hardzero::logistic_clipped"(
+        const double*, double, const double*, const double*, double, double, double, int64_t, int32_t*, int32_t*
+    )
+    void c_softmax_clipped "hardzero::softmax_clipped"(
+        const double*, const double*, const int64_t*, const double*, int64_t, double, double, double, int64_t,
+        int64_t, int32_t*, int32_t*
+    )
+    void c_code_totals "hardzero::code_totals"(const int32_t*, int64_t, int64_t, int64_t*)
+
+
+ctypedef fused number:
+    float
+    double
+
+
+def scaled_codes(
+    const number[:, :] X, const double[::1] lower, const double[::1] upper, const double[::1] factor,
+    int32_t[:, ::1] codes,
+):
+    """Write clipped, scaled and rounded numbers by features; return whether all were finite."""
+    cdef c_bool finite = True
+    if X.shape[0] and X.shape[1]:
+        with nogil:
+            finite = c_scaled_codes(
+                &X[0, 0], X.shape[0], X.shape[1], X.strides[0] // <int64_t> sizeof(number),
+                X.strides[1] // <int64_t> sizeof(number), &lower[0], &upper[0], &factor[0], &codes[0, 0],
+            )
+    return finite
+
+
+def add_squares(
+    columns, const double[::1] centre, const double[::1] scale, const double[::1] at_zero, double[::1] totals
+):
+    """Add squared standardised features, less what they are at zero, to every row's total."""
+    cdef Lines lines = lines_of(columns)
+    if lines.lines and totals.shape[0]:
+        with nogil:
+            c_add_squares(lines, &centre[0], &scale[0], &at_zero[0], totals.shape[0], &totals[0])
+
+
+def square_sums(columns, const int32_t[::1] codes, int64_t[::1] sums):
+    """Write sums over rows of code times squared feature."""
+    cdef Lines lines = lines_of(columns)
+    if lines.lines and codes.shape[0]:
+        with nogil:
+            c_square_sums(lines, &codes[0], &sums[0])
+
+
+def find_values(const int32_t[:, ::1] table, c_bool[::1] plus, c_bool[::1] minus, c_bool[::1] other):
+    """Write which features are at their bound, at minus their bound, and elsewhere but not at zero in some row."""
+    if table.shape[0] and table.shape[1]:
+        with nogil:
+            c_find_values(&table[0, 0], table.shape[0], table.shape[1], &plus[0], &minus[0], &other[0])
+
+
+cdef Split split_of(stored) except *:
+    """From (table, words, flagged, signs, wide) as kernels.SplitColumns holds them."""
+    cdef Split split
+    cdef const int32_t[:, ::1] table
+    cdef const uint32_t[:, ::1] words
+    cdef const int64_t[::1] flagged
+    cdef const int32_t[::1] signs
+    cdef const int64_t[::1] wide
+    table, words, flagged, signs, wide = stored
+    split.features = table.shape[0]
+    split.rows = table.shape[1]
+    split.flag_count = flagged.shape[0]
+    split.wide_count = wide.shape[0]
+    split.table = &table[0, 0] if table.shape[0] and table.shape[1] else NULL
+    split.words = &words[0, 0] if words.shape[0] and words.shape[1] else NULL
+    split.flagged = &flagged[0] if flagged.shape[0] else NULL
+    split.signs = &signs[0] if signs.shape[0] else NULL
+    split.wide = &wide[0] if wide.shape[0] else NULL
+    return split
+
+
+def pack_flags(stored, uint32_t[:, ::1] words):
+    """Set the bits of all flags."""
+    cdef Split split = split_of(stored)
+    if words.shape[0] and words.shape[1]:
+        with nogil:
+            c_pack_flags(split, &words[0, 0])
+
+
+def split_column_sums(stored, const int32_t[:, ::1] codes, int64_t first, int64_t last, int64_t[:, ::1] sums):
+    """Add sums of code times feature over the rows in [first, last)."""
+    cdef Split split = split_of(stored)
+    if last > first and sums.shape[0] and sums.shape[1]:
+        with nogil:
+            c_split_column_sums(split, &codes[0, 0], codes.shape[1], first, last, &sums[0, 0])
+
+
+def split_margins(
+    stored, const int32_t[:, ::1] weights, double unit, int64_t first, int64_t last, double[:, ::1] margins
+):
+    """Write sums of feature times weight, in units, for the rows in [first, last)."""
+    cdef Split split = split_of(stored)
+    cdef const int32_t* address = &weights[0, 0] if weights.shape[0] and weights.shape[1] else NULL
+    if last > first and weights.shape[1]:
+        with nogil:
+            c_split_margins(split, address, weights.shape[1], unit, first, last, &margins[0, 0])
+
+
+def logistic_clipped(
+    const double[:, ::1] margins, const double[::1] offset, const double[:, ::1] targets, const double[:, ::1] squares,
+    double limit, double one, double plain_one, int64_t first, int64_t last, int32_t[:, ::1] clipped,
+    int32_t[:, ::1] plain,
+):
+    """Write clipped and plain codes of two classes for the rows in [first, last)."""
+    if last > first:
+        with nogil:
+            c_logistic_clipped(
+                &margins[first, 0], offset[0], &targets[first, 0], &squares[first, 0], limit, one, plain_one,
+                last - first, &clipped[first, 0], &plain[first, 0],
+            )
+
+
+def softmax_clipped(
+    const double[:, ::1] margins, const double[::1] offset, const int64_t[::1] targets,
+    const double[:, ::1] squares, double limit, double one, double plain_one, int64_t first, int64_t last,
+    int32_t[:, ::1] clipped, int32_t[:, ::1] plain,
+):
+    """Write clipped and plain codes of several classes for the rows in [first, last)."""
+    if last > first:
+        with nogil:
+            c_softmax_clipped(
+                &margins[first, 0], &offset[0], &targets[first], &squares[first, 0], squares.shape[1], limit, one,
+                plain_one, last - first, margins.shape[1], &clipped[first, 0], &plain[first, 0],
+            )
+
+
+def code_totals(const int32_t[:, ::1] codes, int64_t[::1] totals):
+    """Write the sums of codes over all rows."""
+    if codes.shape[0]:
+        with nogil:
+            c_code_totals(&codes[0, 0], codes.shape[0], codes.shape[1], &totals[0])

@@ -280,6 +280,29 @@ static void short_column_sums(const Lines& columns, const int32_t* codes, int64_
     for (; j < last; ++j) sums[j] = 0;
 }
 
+static inline void several_sums(const Lines& columns, const int32_t* codes, int64_t outputs, int64_t first, int64_t last,
+                                int64_t stride, int64_t* sums) {
+    std::vector<int64_t> totals(outputs);
+    for (int64_t j = first; j < last; ++j) {
+        const int64_t start = columns.begin(j), size = columns.size(j);
+        std::fill(totals.begin(), totals.end(), 0);
+        for (int64_t i = 0; i < size; ++i) {
+            const int64_t x = columns.values[start + i];
+            if (x == 0) continue;
+            const int32_t* const row = codes + (columns.dense() ? i : columns.indices[start + i]) * outputs;
+            for (int64_t k = 0; k < outputs; ++k) totals[k] += x * row[k];
+        }
+        for (int64_t k = 0; k < outputs; ++k) sums[k * stride + j] = totals[k];
+    }
+}
+
+// Wide vectors gain only where there are as many outputs as they hold numbers.
+WIDEST_VECTORS
+static void many_sums(const Lines& columns, const int32_t* codes, int64_t outputs, int64_t first, int64_t last,
+                      int64_t stride, int64_t* sums) {
+    several_sums(columns, codes, outputs, first, last, stride, sums);
+}
+
 // sums[k * stride + j] = sum over rows of codes[row, k] * x[row, j], for features first <= j < last.
 static void column_sums(const Lines& columns, const int32_t* codes, int64_t outputs, int64_t first, int64_t last,
                         int64_t stride, int64_t* sums) {
@@ -299,18 +322,10 @@ static void column_sums(const Lines& columns, const int32_t* codes, int64_t outp
         }
         return;
     }
-    std::vector<int64_t> totals(outputs);
-    for (int64_t j = first; j < last; ++j) {
-        const int64_t start = columns.begin(j), size = columns.size(j);
-        std::fill(totals.begin(), totals.end(), 0);
-        for (int64_t i = 0; i < size; ++i) {
-            const int64_t x = columns.values[start + i];
-            if (x == 0) continue;
-            const int32_t* const row = codes + (columns.dense() ? i : columns.indices[start + i]) * outputs;
-            for (int64_t k = 0; k < outputs; ++k) totals[k] += x * row[k];
-        }
-        for (int64_t k = 0; k < outputs; ++k) sums[k * stride + j] = totals[k];
-    }
+    if (outputs < 8)
+        several_sums(columns, codes, outputs, first, last, stride, sums);
+    else
+        many_sums(columns, codes, outputs, first, last, stride, sums);
 }
 
 WIDEST_VECTORS
@@ -319,6 +334,7 @@ static void add_weighted(const int32_t* x, int64_t n, int64_t weight, int64_t* s
 }
 
 // sums[row, k] += x[row, j] * weights[j, k], whole numbers.
+WIDEST_VECTORS
 static void row_sums(const Lines& columns, const int64_t* weights, int64_t outputs, int64_t* sums) {
     for (int64_t j = 0; j < columns.lines; ++j) {
         const int64_t start = columns.begin(j), size = columns.size(j);

@@ -23,6 +23,9 @@ _LOG2_E = 1.4426950408889634
 _TERMS = [1.0 / math.factorial(k) for k in range(11, -1, -1)]
 _LEAST_EXPONENT = -60.0
 _ENTRIES_AT_ONCE = 2**20
+_COLUMNS_AT_ONCE = 64
+_FEATURE_BITS = 16
+_FEATURE_ONE = 2**_FEATURE_BITS
 
 
 def exp_of_negative(x: FloatArray) -> FloatArray:
@@ -80,3 +83,111 @@ def _pieces(columns: CodeArray) -> list[slice]:
     n_features, n_rows = columns.shape
     rows = max(_ENTRIES_AT_ONCE // max(n_features, 8), 1)
     return [slice(start, start + rows) for start in range(0, n_rows, rows)]
+
+
+def scaled_codes(X: NDArray[Any], lower: FloatArray, upper: FloatArray, factor: FloatArray) -> CodeArray | None:
+    """Clip, scale and round a dense table, (rows, features) → (features, rows); None if a number is not finite."""
+    codes = np.empty(X.shape[::-1], dtype=np.int32)
+    for features in range(0, X.shape[1], _COLUMNS_AT_ONCE):
+        part = slice(features, features + _COLUMNS_AT_ONCE)
+        if not np.all(np.isfinite(X[:, part])):
+            return None
+        block = np.clip(X[:, part], lower[part], upper[part]).astype(np.float64, copy=False)
+        block *= factor[part]
+        codes[part] = np.rint(block, out=block).T
+    return codes
+
+
+def add_squares(
+    columns: Any, centre: FloatArray, scale: FloatArray, at_zero: FloatArray, totals: FloatArray
+) -> FloatArray:
+    """Add ((x - centre)/scale)² - at_zero to every row's total, feature after feature; stored zeros add nothing."""
+    for j in range(len(centre)):
+        rows, values = _line(columns, j)
+        z = (values * (1.0 / _FEATURE_ONE) - centre[j]) / scale[j]
+        totals[rows] += z * z - at_zero[j]
+    return totals
+
+
+def square_sums(columns: Any, codes: CodeArray) -> IntArray:
+    """Sum code times squared feature over all rows; squares are rounded down to multiples of 2⁻¹⁶."""
+    count = len(columns) if isinstance(columns, np.ndarray) else columns.shape[1]
+    total = np.zeros(count, dtype=np.int64)
+    for j in range(count):
+        rows, values = _line(columns, j)
+        squares = np.square(values.astype(np.int64)) >> _FEATURE_BITS
+        total[j] = np.dot(squares, codes[rows].astype(np.int64))
+    return total
+
+
+def _line(columns: Any, j: int) -> tuple[Any, Any]:
+    """Return the rows where a feature may be nonzero, and its values there."""
+    if isinstance(columns, np.ndarray):
+        return slice(None), columns[j]
+    part = slice(columns.indptr[j], columns.indptr[j + 1])
+    return columns.indices[part], columns.data[part]
+
+
+def values_found(table: CodeArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say which features are at their bound, at minus their bound, and elsewhere but not at zero in some row."""
+    other = np.any(table & (_FEATURE_ONE - 1), axis=1)
+    return np.any(table == _FEATURE_ONE, axis=1), np.any(table == -_FEATURE_ONE, axis=1), other
+
+
+def packed_flags(table: CodeArray, flagged: IntArray, signs: CodeArray) -> NDArray[np.uint32]:
+    """Return in bit f whether a row has feature ``flagged[f]`` at that sign times its bound, 32 flags to a line."""
+    words = np.zeros((-(-len(flagged) // 32), table.shape[1]), dtype=np.uint32)
+    for f, (feature, sign) in enumerate(zip(flagged, signs, strict=True)):
+        words[f // 32] |= (table[feature] == sign * _FEATURE_ONE).astype(np.uint32) << np.uint32(f % 32)
+    return words
+
+
+def margins(columns: Any, weights: IntArray, unit: float) -> FloatArray:
+    """Sum feature times weight over all features, all sums below 2⁵³, and give them in units of a power of two."""
+    return row_sums(columns, weights).astype(np.float64) * unit
+
+
+def clipped_codes(
+    margins: FloatArray,
+    offset: FloatArray,
+    targets: Any,
+    squares: FloatArray,
+    limit: float,
+    one: float,
+    plain_one: float,
+) -> tuple[CodeArray, CodeArray]:
+    """Return residuals as whole numbers, rounded towards zero: no row longer than ``limit``, and as they are."""
+    if margins.shape[1] == 1:
+        residual = sigmoids(margins + offset) - targets
+    else:
+        residual = softmaxes(margins + offset)
+        residual[np.arange(len(targets)), targets] -= 1.0
+    plain = np.trunc(residual * plain_one).astype(np.int32)
+    length = np.sqrt(sums_by_eights(np.square(residual) * squares))[:, None]
+    residual *= np.minimum(limit / np.maximum(length, 1e-300), 1.0) * one
+    return np.trunc(residual, out=residual).astype(np.int32), plain
+
+
+def sums_by_eights(values: FloatArray) -> FloatArray:
+    """Sum every row in a fixed order: eight running sums, then those in pairs, then the rest; halves beyond 128."""
+    width = values.shape[1]
+    if width > 128:
+        half = width // 2 - width // 2 % 8
+        return sums_by_eights(values[:, :half]) + sums_by_eights(values[:, half:])
+    end = width - width % 8
+    if width < 8:
+        total, end = values[:, 0].copy(), 1
+    else:
+        parts = values[:, :8].copy()
+        for start in range(8, end, 8):
+            parts += values[:, start : start + 8]
+        pairs = parts[:, ::2] + parts[:, 1::2]
+        total = (pairs[:, 0] + pairs[:, 1]) + (pairs[:, 2] + pairs[:, 3])
+    for k in range(end, width):
+        total += values[:, k]
+    return total
+
+
+def code_totals(codes: IntArray | CodeArray) -> IntArray:
+    """Sum codes over all rows."""
+    return np.asarray(codes.sum(axis=0, dtype=np.int64))
