@@ -122,7 +122,7 @@ def sample(name: str, shrink: int = 1) -> Sample:
 
 
 def _real(name: str, shrink: int) -> Sample:
-    data = datasets.load(name)
+    data = datasets.load(name, "test" if name == "gisette" else "train")  # of gisette the test part is at hand
     X, y = data.X, np.asarray(data.y == (ONE_CLASS if len(data.classes) > 2 else data.classes[1]), dtype=np.int64)
     if shrink > 1:
         chosen = np.sort(np.random.default_rng(0).choice(len(y), max(len(y) // shrink, 400), replace=False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -11,8 +11,7 @@ from .data import FloatArray, IntArray
 from .privacy.mechanisms import Sensitive
 
 
-@dataclass(frozen=True)
-class Vertex:
+class Vertex(NamedTuple):
     """A corner of the feasible set: one nonzero entry."""
 
     output: int

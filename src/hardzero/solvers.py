@@ -256,6 +256,7 @@ def frank_wolfe(
     scales = np.concatenate([[1.0], np.cumprod(1 - steps)])  # what is left of a weight of 1 after so many steps
     tolerances = selector.tolerances(n_rows, steps, loss.stalest)
     engine = engine_for(problem.data, problem.targets, loss, scales)
+    selections = ball.scores(engine.gradient, engine.tops)  # views, which the engine keeps up to date
     coef = np.zeros((loss.outputs, problem.data.n_features))  # divided by the scale, as the margins are
     norms, intercept = np.zeros(loss.outputs), np.zeros(loss.outputs)
     cap, highest = 0, residual_cap(loss, ball.largest_norms(loss.outputs), intercept)
@@ -266,7 +267,7 @@ def frank_wolfe(
             present = residual_cap(loss, norms * scales[t], intercept)
             cap = max(cap, present) if tolerance else present  # stale codes may be from any earlier step
         engine.refresh(t, intercept, cap, tolerance)
-        chosen = [selector(scores, cap) for scores in ball.scores(engine.gradient, engine.tops)]
+        chosen = [selector(scores, cap) for scores in selections]
         if intercept_rule is not None and moves_intercept:
             intercept = intercept_rule.moved(t + 1, intercept, engine.codes, cap, loss)
             highest = residual_cap(loss, ball.largest_norms(loss.outputs), intercept)

@@ -122,15 +122,11 @@ class Engine {
             const double margin = values_[i], q = probabilities_[i];
             const bool logistic = loss_ == Loss::logistic;
             fresh_[row] = as_code((logistic ? q : margin) - targets_[row], unit_, cap);
-            int64_t moved = std::abs(fresh_[row] - codes_[row]);
-            if (moved > tolerance_) {
-                changed_.push_back(row);
-                moved = 0;
-            }
-            const double room = room_for(tolerance_ - moved, unit_);
-            const double reach = logistic ? logistic_reach(room, q) : room;
-            lower_[row] = margin - reach;
-            upper_[row] = margin + reach;
+            if (std::abs(fresh_[row] - codes_[row]) > tolerance_) changed_.push_back(row);
+            const int64_t moved = still_moved(fresh_[row], codes_[row], tolerance_);
+            const double down = room_for(tolerance_ + moved, unit_), up = room_for(tolerance_ - moved, unit_);
+            lower_[row] = lower_end(margin, logistic ? logistic_reach(down, q) : down);
+            upper_[row] = upper_end(margin, logistic ? logistic_reach(up, q) : up);
             if (calendar_) schedule(t, row);
         }
         outside_.clear();
@@ -320,7 +316,8 @@ class Engine {
     bool intervals_ = false;
     int64_t tolerance_ = 0;
     double intercept_ = 0.0;
-    std::vector<double> lower_, upper_, values_, probabilities_;
+    std::vector<float> lower_, upper_;
+    std::vector<double> values_, probabilities_;
     std::vector<char> flags_;
     std::vector<int32_t> outside_;
 
