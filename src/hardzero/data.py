@@ -36,6 +36,8 @@ MAX_ROWS = 2**26
 MAX_FEATURES = 8_000_000
 """Beyond this the proofs' allowances for rounding do not hold."""
 
+_COLUMNS_AT_ONCE = 64
+_ENTRIES_AT_ONCE = 2**20
 _SMALLEST_BOUND = 1e-290
 _WEIGHT_BITS = 20
 _ROUNDING = 1e-9
@@ -178,7 +180,10 @@ class BoundedData:
     def by_row(self) -> Lines:
         """The same numbers by rows, features in the order of their popularity; made when first asked for."""
         if not self._is_sparse:
-            return Lines(np.ascontiguousarray(self._codes[:, self.popularity]))
+            table = np.empty((self.n_rows, self.n_features), dtype=np.int32)
+            for part in _pieces(self.n_features, _COLUMNS_AT_ONCE):
+                table[:, part] = self.by_feature.matrix[self.popularity[part]].T
+            return Lines(table)
         rows = self._codes.tocsr() if self._rows is None else self._rows
         place = np.empty(self.n_features, dtype=np.int32)
         place[self.popularity] = np.arange(self.n_features, dtype=np.int32)
@@ -188,9 +193,11 @@ class BoundedData:
         """Count the rows where each feature is not zero."""
         if not self._is_sparse:
             return np.array([np.count_nonzero(line) for line in self.by_feature.matrix], dtype=np.int64)
-        before = np.concatenate([[0], np.cumsum(self._codes.data != 0)])
-        counts: IntArray = np.diff(before[self._codes.indptr])
-        return counts
+        stored: IntArray = np.diff(self._codes.indptr).astype(np.int64)
+        if np.all(self._codes.data):
+            return stored
+        zeros = np.repeat(np.arange(self.n_features), stored)[self._codes.data == 0]
+        return stored - np.bincount(zeros, minlength=self.n_features)
 
     @classmethod
     def from_matrix(cls, X: Any, bounds: Bounds) -> BoundedData:
@@ -338,12 +345,22 @@ def _sparse_codes(X: Any, bounds: Bounds) -> BoundedData:
 def _coded(X: Any, bounds: Bounds) -> NDArray[np.int32]:
     """Clip, scale and round the stored values, in their order."""
     limits = np.stack([bounds.lower, bounds.upper, FEATURE_ONE / bounds.scale])
-    if np.all(limits == limits[:, :1]):  # the same for all features: nothing to look up
-        lower, upper, factor = limits[:, 0]
-    else:
-        feature = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-        lower, upper, factor = limits[:, feature]
-    values = np.clip(X.data.astype(np.float64), lower, upper)
-    values *= factor
-    codes: NDArray[np.int32] = np.rint(values, out=values).astype(np.int32)
+    alike = bool(np.all(limits == limits[:, :1]))  # the same for all features: nothing to look up
+    codes = np.empty(X.nnz, dtype=np.int32)
+    for part in _pieces(X.nnz, _ENTRIES_AT_ONCE):
+        if alike:
+            lower, upper, factor = limits[:, 0]
+        elif X.format == "csr":
+            lower, upper, factor = limits[:, X.indices[part]]
+        else:
+            places = np.arange(part.start, part.stop)
+            lower, upper, factor = limits[:, np.searchsorted(X.indptr, places, side="right") - 1]
+        values = np.clip(X.data[part].astype(np.float64), lower, upper)
+        values *= factor
+        codes[part] = np.rint(values, out=values)
     return codes
+
+
+def _pieces(size: int, at_once: int) -> list[slice]:
+    """Cut work into pieces, so that nothing beside the result is as large as the data."""
+    return [slice(start, min(start + at_once, size)) for start in range(0, size, at_once)]
