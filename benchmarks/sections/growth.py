@@ -142,6 +142,11 @@ def draw(results: Results, folder: Path) -> None:
             fitted = np.exp(np.log(y).mean() + slope * (np.log(x) - np.log(x).mean()))
             panel.loglog(x, fitted, color=line.get_color(), linewidth=1)
         panel.set_xlabel(AXES[axis])
+        if x.max() < 100 * x.min():  # powers of ten would leave such an axis nearly without labels
+            panel.set_xticks(
+                x, [f"{value:,.0f}" if value < 1e5 else f"{value / 1e6:.3g}M" for value in x], fontsize=7
+            )
+        panel.minorticks_off()
         panel.grid(alpha=0.3)
         panel.legend(title="slope", fontsize=7, title_fontsize=7)
     np.atleast_1d(panels)[0].set_ylabel("seconds for a fit")
