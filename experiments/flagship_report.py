@@ -214,9 +214,9 @@ Default parameters only, the same for all data sets. 80/20 splits (breast cancer
 features scaled as in the paper (that scale taken for the public bounds). Mean ± standard error over seeds of
 accuracy / AUC / nonzero weights, in percent. The published Sparsifier is re-run with λ = 10, T = 1000 and the paper's
 noise; its count starts from the exact optimum instead of 50,000 plain iterations. Its noise does not depend on the
-relation. The seeds column counts the flagship's; the others have as many at ε = 1. Re-run: `make experiments`. Selections
-have drawn in another way since these rows were computed, with the same law: a new run gives other figures within the
-errors shown.
+relation. The seeds column counts the flagship's; the others have as many at ε = 1. Re-run: `make experiments`.
+Selections have drawn in another way since these rows were computed, with the same law: a new run gives other figures
+within the errors shown.
 
 ## ε = 1
 {main}
