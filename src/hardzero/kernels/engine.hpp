@@ -1,8 +1,8 @@
 // Residuals and their sums by features, kept up to date while a Frank-Wolfe loop moves towards one corner at a time.
 //
 // A row's residual code is replaced only when it has moved by more than a tolerance. Which rows those are is defined
-// by arithmetic alone (hardzero/engine.py has it in a few lines of NumPy); this class finds them faster. With one output
-// each row has an interval of margins inside which its code cannot have moved too far. Rows outside are found
+// by arithmetic alone (hardzero/engine.py has it in a few lines of NumPy); this class finds them faster. For the logistic
+// loss each row has an interval of margins inside which its code cannot have moved too far. Rows outside are found
 //   - by a sweep over all rows, or
 //   - by a calendar: between touches a margin only shrinks with the known scale, so the step at which it can leave its
 //     interval is known, and only touched rows and rows that are due need a look.
@@ -46,7 +46,7 @@ class Engine {
     // Replace the codes that have moved by more than `tolerance` at step t, and bring sums and tops up to date.
     void refresh(int64_t t, const double* intercept, double cap, int64_t tolerance) {
         changed_.clear();
-        if (outputs_ > 1 || tolerance < least_tolerance) {
+        if (loss_ != Loss::logistic || tolerance < least_tolerance) {
             intervals_ = calendar_ = false;
             tolerance_ = tolerance;
             codes_at(t, intercept, cap);
@@ -100,12 +100,8 @@ class Engine {
         codes_at(t, &intercept_, cap);
         changed_.resize(n_);
         changed_.resize(moved_rows(fresh_.data(), codes_, n_, 1, tolerance_, changed_.data()));
-        if (loss_ == Loss::logistic)
-            logistic_intervals(margins_.data(), scales_[t], intercept_, fresh_.data(), codes_, tolerance_, unit_, n_,
-                               lower_.data(), upper_.data());
-        else
-            squared_intervals(margins_.data(), scales_[t], intercept_, fresh_.data(), codes_, tolerance_, unit_, n_,
-                              lower_.data(), upper_.data());
+        logistic_intervals(margins_.data(), scales_[t], intercept_, fresh_.data(), codes_, tolerance_, unit_, n_,
+                           lower_.data(), upper_.data());
         intervals_ = true;
         looked_ = n_;
         outside_.clear();
@@ -116,17 +112,15 @@ class Engine {
         values_.resize(looked_);
         for (int64_t i = 0; i < looked_; ++i) values_[i] = margins_[outside_[i]] * scales_[t] + intercept_;
         probabilities_.resize(looked_);
-        if (loss_ == Loss::logistic) sigmoids(values_.data(), looked_, probabilities_.data());
+        sigmoids(values_.data(), looked_, probabilities_.data());
         for (int64_t i = 0; i < looked_; ++i) {
             const int32_t row = outside_[i];
             const double margin = values_[i], q = probabilities_[i];
-            const bool logistic = loss_ == Loss::logistic;
-            fresh_[row] = as_code((logistic ? q : margin) - targets_[row], unit_, cap);
+            fresh_[row] = as_code(q - targets_[row], unit_, cap);
             if (std::abs(fresh_[row] - codes_[row]) > tolerance_) changed_.push_back(row);
             const int64_t moved = still_moved(fresh_[row], codes_[row], tolerance_);
-            const double down = room_for(tolerance_ + moved, unit_), up = room_for(tolerance_ - moved, unit_);
-            lower_[row] = lower_end(margin, logistic ? logistic_reach(down, q) : down);
-            upper_[row] = upper_end(margin, logistic ? logistic_reach(up, q) : up);
+            lower_[row] = lower_end(margin, logistic_reach(room_for(tolerance_ + moved, unit_), q));
+            upper_[row] = upper_end(margin, logistic_reach(room_for(tolerance_ - moved, unit_), q));
             if (calendar_) schedule(t, row);
         }
         outside_.clear();

@@ -188,18 +188,6 @@ static void logistic_intervals(const double* margins, double scale, double inter
 }
 
 WIDEST_VECTORS
-static void squared_intervals(const double* margins, double scale, double intercept, const int32_t* fresh,
-                              const int32_t* codes, int64_t tolerance, double unit, int64_t n, float* lower,
-                              float* upper) {
-    for (int64_t i = 0; i < n; ++i) {
-        const double margin = margins[i] * scale + intercept;
-        const int64_t moved = still_moved(fresh[i], codes[i], tolerance);
-        lower[i] = lower_end(margin, room_for(tolerance + moved, unit));
-        upper[i] = upper_end(margin, room_for(tolerance - moved, unit));
-    }
-}
-
-WIDEST_VECTORS
 static void flag_outside(const double* margins, double scale, double intercept, const float* lower,
                          const float* upper, int64_t n, char* flags) {
     for (int64_t i = 0; i < n; ++i) {
