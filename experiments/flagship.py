@@ -129,21 +129,19 @@ def trials(kind: str, seeds: int) -> list[Trial]:
                 # Twenty seeds at ε = 1; ten at the other budgets, five where a seed takes minutes.
                 others = (0.5, 2.0, 4.0) if seed < (5 if data == "covtype" else 10) else ()
                 for epsilon in (1.0, *others):
-                    result.append(Trial(data, "flagship", epsilon, "add-remove", seed))
-                    result.append(Trial(data, "published", epsilon, "add-remove", seed))
+                    result.append(Trial(data, "flagship", epsilon, "zero-out", seed))
+                    result.append(Trial(data, "published", epsilon, "zero-out", seed))
         if kind == "multiclass" and seed < 5:
             for data in MULTICLASS if seed == 0 else MULTICLASS[:-1]:  # mnist takes minutes
-                result.append(Trial(data, "flagship", 1.0, "add-remove", seed))
+                result.append(Trial(data, "flagship", 1.0, "zero-out", seed))
                 if seed == 0:
                     result.append(Trial(data, "non-private", 0.0, "none", seed))
         if kind == "loose":
             for data in ("a9a", "phishing", "covtype") if seed < 3 else ("a9a", "phishing"):
-                result.append(Trial(data, "flagship", 1000.0, "add-remove", seed))
+                result.append(Trial(data, "flagship", 1000.0, "zero-out", seed))
                 result.append(Trial(data, "non-private, same size", 1000.0, "none", seed))
         if kind == "ablation":
-            result += [
-                Trial(data, method, 1.0, "add-remove", seed) for data in ABLATION for method in ABLATION_METHODS
-            ]
+            result += [Trial(data, method, 1.0, "zero-out", seed) for data in ABLATION for method in ABLATION_METHODS]
     return result
 
 

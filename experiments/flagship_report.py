@@ -66,7 +66,7 @@ def cell(group: dict[int, dict[str, float]], *metrics: str) -> str:
 def main_table(groups: dict) -> str:
     rows = []
     for data in SETS:
-        flagship = groups[data, "flagship", 1.0, "add-remove"]
+        flagship = groups[data, "flagship", 1.0, "zero-out"]
         if not flagship:
             continue
         accuracy, auc = (mean_and_error(r[m] for r in flagship.values())[0] for m in ("accuracy", "auc"))
@@ -78,13 +78,13 @@ def main_table(groups: dict) -> str:
                 str(len(flagship)),
                 cell(flagship, "accuracy", "auc", "nonzeros"),
                 cell(groups[data, "flagship", 1.0, "replace-one"], "accuracy", "auc", "nonzeros"),
-                cell(groups[data, "published", 1.0, "add-remove"], "accuracy", "auc", "nonzeros"),
+                cell(groups[data, "published", 1.0, "zero-out"], "accuracy", "auc", "nonzeros"),
                 cell(groups[data, "non-private", 0.0, "none"], "accuracy", "auc", "nonzeros"),
                 "" if target is None else f"{target[0]} / {target[1]}: {verdict}",
                 CEILINGS.get(data, ""),
             ]
         )
-    head = ["data", "seeds", "flagship, add-remove", "flagship, replace-one", "published Sparsifier",
+    head = ["data", "seeds", "flagship, zero-out", "flagship, replace-one", "published Sparsifier",
             "non-private L1 (λ = 10)", "target", "best non-private found, ≤ 2√p features"]  # fmt: skip
     return table(head, rows)
 
@@ -94,7 +94,7 @@ def comparison_table(groups: dict) -> str:
     rows = []
     for data in SETS:
         for epsilon in (0.5, 1.0, 2.0, 4.0):
-            ours, theirs = (groups[data, method, epsilon, "add-remove"] for method in ("flagship", "published"))
+            ours, theirs = (groups[data, method, epsilon, "zero-out"] for method in ("flagship", "published"))
             seeds = sorted(set(ours) & set(theirs))
             if len(seeds) < 5:
                 continue
@@ -111,14 +111,14 @@ def synthetic_table(groups: dict) -> str:
     rows = []
     targets = {1.0: (2.0, 0.80), 2.0: (0.9, 0.90), 4.0: (0.5, 0.93)}
     for epsilon, (error, f1) in targets.items():
-        group = groups["synthetic", "flagship", epsilon, "add-remove"]
+        group = groups["synthetic", "flagship", epsilon, "zero-out"]
         if not group:
             continue
         measured = 100 - mean_and_error(r["accuracy"] for r in group.values())[0]
         spread = mean_and_error(r["accuracy"] for r in group.values())[1]
         found, found_error = mean_and_error(r["f1"] for r in group.values())
         verdict = "met" if measured <= error and found >= f1 else "**missed**"
-        published = groups["synthetic", "published", epsilon, "add-remove"]
+        published = groups["synthetic", "published", epsilon, "zero-out"]
         other = 100 - mean_and_error(r["accuracy"] for r in published.values())[0]
         other_f1 = mean_and_error(r["f1"] for r in published.values())[0]
         rows.append([f"{epsilon:g}", f"{measured:.2f} ± {spread:.2f} %", f"{found:.3f} ± {found_error:.3f}",
@@ -129,7 +129,7 @@ def synthetic_table(groups: dict) -> str:
 def multiclass_table(groups: dict) -> str:
     rows = []
     for data in MULTICLASS:
-        ours = groups[data, "flagship", 1.0, "add-remove"]
+        ours = groups[data, "flagship", 1.0, "zero-out"]
         if ours:
             rows.append([data, str(len(ours)), cell(ours, "accuracy", "nonzeros"),
                          cell(groups[data, "non-private", 0.0, "none"], "accuracy", "nonzeros")])  # fmt: skip
@@ -147,7 +147,7 @@ def multiclass_table(groups: dict) -> str:
 def loose_table(groups: dict) -> str:
     rows = []
     for data in ("a9a", "phishing", "covtype"):
-        ours = groups[data, "flagship", 1000.0, "add-remove"]
+        ours = groups[data, "flagship", 1000.0, "zero-out"]
         free = groups[data, "non-private, same size", 1000.0, "none"]
         if ours and free:
             gap = mean_and_error(free[s]["accuracy"] - ours[s]["accuracy"] for s in set(ours) & set(free))[0]
@@ -158,7 +158,7 @@ def loose_table(groups: dict) -> str:
 
 def ablation_table(groups: dict) -> str:
     rows = [
-        [method, *(cell(groups[data, method, 1.0, "add-remove"], "accuracy", "auc", "nonzeros") for data in ABLATION)]
+        [method, *(cell(groups[data, method, 1.0, "zero-out"], "accuracy", "auc", "nonzeros") for data in ABLATION)]
         for method in ABLATION_METHODS
     ]
     return table(["method", *ABLATION], rows)
@@ -170,8 +170,7 @@ def ablation_picture(groups: dict) -> None:
     for axis, data in zip(axes, ABLATION, strict=True):
         for metric, colour, shift in (("accuracy", "#4c72b0", 0.15), ("auc", "#c44e52", -0.15)):
             points = [
-                mean_and_error(r[metric] for r in groups[data, m, 1.0, "add-remove"].values())
-                for m in ABLATION_METHODS
+                mean_and_error(r[metric] for r in groups[data, m, 1.0, "zero-out"].values()) for m in ABLATION_METHODS
             ]
             means, errors = zip(*points, strict=True)
             label = "AUC" if metric == "auc" else "accuracy"
@@ -188,9 +187,9 @@ def ablation_picture(groups: dict) -> None:
 
 def readme_table(groups: dict) -> str:
     rows = [
-        [data, _short(groups[data, "flagship", 1.0, "add-remove"]),
-         _short(groups[data, "published", 1.0, "add-remove"]), _short(groups[data, "non-private", 0.0, "none"])]
-        for data in SETS if groups[data, "flagship", 1.0, "add-remove"]
+        [data, _short(groups[data, "flagship", 1.0, "zero-out"]),
+         _short(groups[data, "published", 1.0, "zero-out"]), _short(groups[data, "non-private", 0.0, "none"])]
+        for data in SETS if groups[data, "flagship", 1.0, "zero-out"]
     ]  # fmt: skip
     head = [
         "data",

@@ -67,7 +67,7 @@ def made_up(
         coef_scaled=tuple(tuple(row) for row in coef),
         intercept_scaled=(0.25,) * len(coef),
         privacy=PrivacyStatement(
-            epsilon, 1e-6, Neighbours.ADD_REMOVE, events or (Selection(0.1),), ("the bounds",), seeded=seeded
+            epsilon, 1e-6, Neighbours.ZERO_OUT, events or (Selection(0.1),), ("the bounds",), seeded=seeded
         ),
     )
 

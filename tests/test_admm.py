@@ -127,7 +127,7 @@ P = 500
 def wide(rounds=6, penalty=0.5, epsilon=1.0):
     rng = np.random.default_rng(82)
     problem = problem_of(Logistic(), rng.uniform(-1, 1, size=(40, P)), rng.integers(0, 2, size=40))
-    plan = plan_admm(Budget(epsilon, 1e-5), Neighbours.ADD_REMOVE, 40, rounds, 1.0, penalty, "l1", 1.0)
+    plan = plan_admm(Budget(epsilon, 1e-5), Neighbours.ZERO_OUT, 40, rounds, 1.0, penalty, "l1", 1.0)
     return problem, plan
 
 
@@ -223,10 +223,10 @@ def test_centres_depend_on_the_records_through_earlier_releases_only(relation):
 # --- The plan -----------------------------------------------------------------------------------------------------
 
 PLANS = [
-    (0.1, 1e-6, 10_000, 5, 0.02, Neighbours.ADD_REMOVE),
+    (0.1, 1e-6, 10_000, 5, 0.02, Neighbours.ZERO_OUT),
     (1.0, 1e-5, 500, 20, 0.05, Neighbours.REPLACE_ONE),
-    (10.0, 1e-2, 100, 3, 0.0006, Neighbours.ADD_REMOVE),
-    (1e6, 1e-9, 10, 100, 1e-3, Neighbours.ADD_REMOVE),
+    (10.0, 1e-2, 100, 3, 0.0006, Neighbours.ZERO_OUT),
+    (1e6, 1e-9, 10, 100, 1e-3, Neighbours.ZERO_OUT),
 ]
 
 
@@ -241,7 +241,7 @@ def test_a_plan_spends_its_budget_and_no_more(epsilon, delta, n_rows, rounds, co
 @pytest.mark.parametrize(("epsilon", "rounds", "row_norm"), [(0.7, 5, 1.0), (1.0, 300, 3.0)])
 def test_too_loose_a_coupling_is_refused_with_the_inequality_and_a_number_that_works(epsilon, rounds, row_norm):
     def plan(coupling):
-        return plan_admm(Budget(epsilon, 1e-5), Neighbours.ADD_REMOVE, 50, rounds, coupling, 0.0, "l1", row_norm)
+        return plan_admm(Budget(epsilon, 1e-5), Neighbours.ZERO_OUT, 50, rounds, coupling, 0.0, "l1", row_norm)
 
     least = row_norm**2 / 4 / 50 / np.expm1(epsilon / 2 / rounds)
     inequality = re.escape("n_iter·log(1 + row_norm²/(4·n·coupling)) ≤ epsilon/2")

@@ -53,7 +53,7 @@ def test_noise_drawn_once_and_used_at_every_step_is_caught(kind, monkeypatch):
 # --- Too little noise ---------------------------------------------------------------------------------------------
 
 
-def epsilon_of_steps(kind, neighbours="add-remove"):
+def epsilon_of_steps(kind, neighbours="zero-out"):
     """What a fit really cost, in units of what was asked for.
 
     From the noise that was heard, and from how far a worst row moves the sums: nothing that the plan says is used.
@@ -67,7 +67,7 @@ def epsilon_of_steps(kind, neighbours="add-remove"):
     return epsilon_by_hand(len(heard.noises) * moved**2 / (2 * sigma**2), 1e-5) / model.epsilon
 
 
-def epsilon_of_greedy(neighbours="add-remove"):
+def epsilon_of_greedy(neighbours="zero-out"):
     """The same for one step of greedy descent, whose choice is taken as charged; the noise is heard in 400 fits."""
     X, y = greedy_tests.worst_pair(Logistic())
     moves = greedy_tests.runs_of_both(Logistic(), Neighbours.parse(neighbours), X, y, 0, [0.25], [0] * 5)
@@ -84,7 +84,7 @@ def halved(plan):
     return lambda *args: replace(plan(*args), noise=plan(*args).noise / 2)
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
 @both_methods
 def test_steps_with_half_their_noise_are_caught_overspending(kind, neighbours, monkeypatch):
     """4,000 values tell σ to 1.1 %, hence ε: five standard errors above, a row that reaches only 98 % below."""
@@ -93,7 +93,7 @@ def test_steps_with_half_their_noise_are_caught_overspending(kind, neighbours, m
     assert epsilon_of_steps(kind, neighbours) > 1.8
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
 def test_greedy_descent_with_half_its_noise_is_caught_overspending(neighbours, monkeypatch):
     """400 values tell σ to 3.5 %, hence ε to about 2 %, as half of it is the choice."""
     assert 0.9 < epsilon_of_greedy(neighbours) < 1.1
@@ -126,7 +126,7 @@ def test_lengths_that_forget_the_constant_feature_are_caught(monkeypatch):
 
     def holds():
         X, y = np.zeros((3, 2)), np.zeros(3, dtype=int)
-        pairs, sensitivity = sums_of_both(Logistic(), Neighbours.ADD_REMOVE, X, y, 0.1, constant=True)
+        pairs, sensitivity = sums_of_both(Logistic(), Neighbours.ZERO_OUT, X, y, 0.1, constant=True)
         return all(within(*sums, sensitivity) for sums in pairs)
 
     assert holds()
@@ -146,14 +146,14 @@ def test_lengths_that_forget_the_constant_feature_are_caught(monkeypatch):
 @every_loss
 def test_steps_charged_for_the_wrong_relation_are_caught(loss):
     assert steps_hold(loss, Neighbours.REPLACE_ONE)
-    assert not steps_hold(loss, Neighbours.REPLACE_ONE, charge_for=Neighbours.ADD_REMOVE)
+    assert not steps_hold(loss, Neighbours.REPLACE_ONE, charge_for=Neighbours.ZERO_OUT)
 
 
 @every_loss
 def test_greedy_descent_charged_for_the_wrong_relation_is_caught(loss):
     args = (loss, Neighbours.REPLACE_ONE, *greedy_tests.worst_pair(loss), 0, [0.25], [0] * 5)
     right = greedy_tests.runs_of_both(*args)
-    wrong = greedy_tests.runs_of_both(*args, charge_for=Neighbours.ADD_REMOVE)
+    wrong = greedy_tests.runs_of_both(*args, charge_for=Neighbours.ZERO_OUT)
     for holds in (greedy_tests.scores_hold, greedy_tests.numbers_hold):
         assert holds(*right)
         assert not holds(*wrong)
@@ -216,7 +216,7 @@ def test_measuring_every_coordinate_in_place_of_the_chosen_one_is_caught(monkeyp
 
     def holds():
         X, y = np.ones((3, 4)), np.array([0, 1, 0])
-        return greedy_tests.numbers_hold(*greedy_tests.runs_of_both(Logistic(), Neighbours.ADD_REMOVE, X, y, 4))
+        return greedy_tests.numbers_hold(*greedy_tests.runs_of_both(Logistic(), Neighbours.ZERO_OUT, X, y, 4))
 
     charged, heard = charged_and_heard()
     assert charged == heard

@@ -22,7 +22,7 @@ def test_docstring_examples(module):
     ("page", "blocks", "printed"),
     [
         ("guide.md", 3, "1.62"),  # what the published noise guarantees under replace-one
-        ("baselines.md", 1, "add-remove neighbours"),
+        ("baselines.md", 1, "zero-out neighbours"),
     ],
 )
 def test_a_pages_blocks_run_one_after_the_other(page, blocks, printed, capsys):

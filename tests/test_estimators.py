@@ -276,7 +276,7 @@ def test_the_non_private_model_says_so(task):
     assert repr(model.privacy_).startswith("NOT PRIVATE")
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
 @every_private
 def test_the_statement_is_within_what_was_asked(task, kind, neighbours):
     X, y = task(kind)
@@ -465,7 +465,7 @@ def large_task():
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
 def test_a_classifier_learns_at_epsilon_one(large_task, kind, neighbours):
     """Chance is 0.5 with a standard error of 0.0035; a fixed seed."""
     X, signal, _ = large_task

@@ -66,37 +66,40 @@ def test_projection_gives_exact_zeros():
 
 GRADIENT = np.array([[1, -5, 2], [7, 0, -3]])
 TOPS = np.array([[5], [7]])
+FEATURES = np.array([2, 0, 1])  # the order in which the gradient holds them
 
 
 def test_the_joint_ball_offers_every_corner_in_one_selection():
-    (scores,) = L1Ball(4.0).scores(GRADIENT, TOPS)
+    (scores,) = L1Ball(4.0).scores(GRADIENT, TOPS, FEATURES)
     assert exact(scores.slopes).tolist() == [1, -5, 2, 7, 0, -3]
     assert exact(scores.tops).tolist() == [5, 7]
+    assert exact(scores.names).tolist() == [2, 0, 1, 5, 3, 4]
 
 
 def test_the_ball_per_output_offers_one_selection_each():
-    first, second = L1BallPerOutput(4.0).scores(GRADIENT, TOPS)
+    first, second = L1BallPerOutput(4.0).scores(GRADIENT, TOPS, FEATURES)
     assert exact(first.slopes).tolist() == [1, -5, 2]
     assert exact(second.slopes).tolist() == [7, 0, -3]
     assert [exact(scores.tops).tolist() for scores in (first, second)] == [[5], [7]]
 
 
 @given(st.integers(1, 5), st.integers(1, 9), st.data())
-def test_an_index_means_the_entry_whose_score_it_is(outputs, n_features, data):
+def test_a_name_means_the_entry_whose_score_it_is(outputs, n_features, data):
     gradient = np.arange(outputs * n_features).reshape(outputs, n_features)
+    order = np.array(data.draw(st.permutations(range(n_features))))
     output, feature = data.draw(st.integers(0, outputs - 1)), data.draw(st.integers(0, n_features - 1))
     sign = data.draw(st.sampled_from([-1, 1]))
     for ball in (L1Ball(2.5), L1BallPerOutput(2.5)):
         found = [
-            ball.vertex(i, index, sign, n_features)
-            for i, scores in enumerate(ball.scores(gradient, gradient))
-            for index in np.flatnonzero(exact(scores.slopes) == gradient[output, feature])
+            ball.vertex(i, int(exact(scores.names)[place]), sign, n_features)
+            for i, scores in enumerate(ball.scores(gradient[:, order], gradient, order))
+            for place in np.flatnonzero(exact(scores.slopes) == gradient[output, feature])
         ]
         assert found == [Vertex(output, feature, sign * 2.5)]
 
 
 def test_scores_show_nothing_when_printed():
-    assert "5" not in repr(L1Ball(1.0).scores(GRADIENT, TOPS))
+    assert "5" not in repr(L1Ball(1.0).scores(GRADIENT, TOPS, FEATURES))
 
 
 @given(st.integers(1, 5), st.data())
@@ -105,8 +108,8 @@ def test_no_point_between_corners_has_larger_norms(outputs, data):
         coef = np.zeros((outputs, 4))
         for i in range(1 if isinstance(ball, L1Ball) else outputs):
             for weight in (0.25, 0.75):
-                index = data.draw(st.integers(0, coef.size - 1 if isinstance(ball, L1Ball) else 3))
-                vertex = ball.vertex(i, index, data.draw(st.sampled_from([-1, 1])), 4)
+                name = data.draw(st.integers(0, coef.size - 1 if isinstance(ball, L1Ball) else 3))
+                vertex = ball.vertex(i, name, data.draw(st.sampled_from([-1, 1])), 4)
                 coef[vertex.output, vertex.feature] += weight * vertex.value
         norms, limits = np.sort(np.abs(coef).sum(axis=1)), np.sort(ball.largest_norms(outputs))
         assert np.all(np.cumsum(norms[::-1]) <= np.cumsum(limits[::-1]) + 1e-12)

@@ -107,7 +107,7 @@ def test_sensitivities_grow_with_the_released_weights_and_are_reached_there(loss
     """Weights that grow by 4 a step in the wrong direction: residuals come close to 1, as does what is charged."""
     X, y = worst_pair(loss)
     slope = -1.0 if loss.outputs == 1 else 1.0
-    one, other = runs_of_both(loss, Neighbours.ADD_REMOVE, X, y, 0, [slope], [0] * STEPS)
+    one, other = runs_of_both(loss, Neighbours.ZERO_OUT, X, y, 0, [slope], [0] * STEPS)
     assert one.sensitivities == sorted(one.sensitivities)
     assert one.sensitivities[-1] == pytest.approx(UNIT, rel=1e-6)
     assert np.abs(one.sums[-1] - other.sums[-1])[0] > 0.999 * one.sensitivities[-1]
@@ -119,15 +119,15 @@ def test_a_gradient_is_that_of_each_row_by_itself(loss, store):
     """To the last bit: no row's part depends on other rows."""
     rng = np.random.default_rng(1)
     X, y = rng.uniform(-1, 1, size=(40, 5)), rng.integers(0, max(loss.outputs, 2), size=40)
-    whole, _ = run(problem_of(loss, X, y, store), Neighbours.ADD_REMOVE, 2, steps=12)
-    alone = [run(problem_of(loss, X[[i]], y[[i]], store), Neighbours.ADD_REMOVE, 2, steps=12)[0] for i in range(40)]
+    whole, _ = run(problem_of(loss, X, y, store), Neighbours.ZERO_OUT, 2, steps=12)
+    alone = [run(problem_of(loss, X[[i]], y[[i]], store), Neighbours.ZERO_OUT, 2, steps=12)[0] for i in range(40)]
     assert np.array_equal(whole.sums, sum(np.array(row.sums) for row in alone))
 
 
 # --- Noise and plans ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("neighbours", ["zero-out", "replace-one"])
 def test_every_number_has_fresh_noise_of_the_declared_size(neighbours):
     """600 values, five standard errors for their size and for the correlation of successive ones."""
     rng = np.random.default_rng(3)

@@ -16,7 +16,7 @@ from hardzero.privacy.randomness import SystemSource
 from hardzero.solvers import ExponentialSelector, LaplaceSelector, NoisyIntercept
 
 ONE = Budget(1.0, 1e-5)
-ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+ADD, REPLACE = Neighbours.ZERO_OUT, Neighbours.REPLACE_ONE
 
 
 @pytest.mark.parametrize("extras", [{}, {"fit_intercept": True}, {"count_epsilon": 0.0001}, {"per_class": 4}])

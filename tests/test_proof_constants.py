@@ -22,10 +22,12 @@ from hardzero.plan import paper_noise
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget
 from hardzero.privacy.events import PerturbedMinimum
-from hardzero.privacy.mechanisms import Sensitive, noise_ratio, select_signed, weight_table
+from hardzero.privacy.mechanisms import noise_ratio, select_signed, weight_table
 from hardzero.privacy.randomness import SeededSource
 from hardzero.solvers import ExponentialSelector, Problem, frank_wolfe, residual_sum_sensitivity
 from hardzero.sparsify import keep_largest, scaled_count
+
+from .privacy.scores import signed
 
 SMALL = settings(max_examples=60, deadline=None, derandomize=True)
 UNIT = st.floats(-1, 1)
@@ -92,7 +94,7 @@ def test_revealing_the_sign_of_the_largest_score_is_caught():
     one, other = np.array([1]), np.array([-1])
     source = SeededSource(0)
     assert twin(one) != twin(other)  # certain to differ: no finite cost
-    signs = [[select_signed(Sensitive(v), 2, 0.5, source)[1] for _ in range(2000)] for v in (one, other)]
+    signs = [[select_signed(signed(v), 2, 0.5, source)[1] for _ in range(2000)] for v in (one, other)]
     shares = [np.mean(np.array(seen) == 1) for seen in signs]
     assert 1 < shares[0] / shares[1] < math.exp(0.5) * 1.1
 

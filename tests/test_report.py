@@ -257,7 +257,7 @@ def test_notebooks_show_the_weights_and_the_guarantee(binary_task):
     X, y = binary_task
     estimator = SparsePrivateLogisticRegression(epsilon=5.0, bounds=(-1, 1), classes=[0, 1]).fit(X, y)
     shown = Page(estimator._repr_html_())
-    assert "differential privacy, add-remove neighbours" in shown.text
+    assert "differential privacy, zero-out neighbours" in shown.text
     assert "x0" in shown.inside("tbody")
     assert estimator._repr_mimebundle_()["text/html"] == estimator._repr_html_()
     assert "and 5 smaller effects" in fragment(made_up(names=[f"f{i}" for i in range(20)], coef=((1.0,) * 20,)))

@@ -88,7 +88,7 @@ def test_csv_holds_published_and_measured_numbers(table2_rows):
 
 def test_significance_is_paired_by_seed():
     ours = rows_of(private("a", "x", 1.0, range(10)), accuracy=1.0)
-    theirs = {Trial("a", "y", 1.0, "add-remove", t.seed): {"accuracy": r["accuracy"] - 0.01} for t, r in ours.items()}
+    theirs = {Trial("a", "y", 1.0, "zero-out", t.seed): {"accuracy": r["accuracy"] - 0.01} for t, r in ours.items()}
     assert verdict(ours, theirs, "accuracy") == 1
     assert verdict(theirs, ours, "accuracy") == -1
     assert p_value(ours, dict(reversed(theirs.items())), "accuracy") == p_value(ours, theirs, "accuracy") < 0.05
@@ -121,11 +121,11 @@ def test_every_tuned_method_has_five_values_at_equal_ratios(method):
     grid = METHODS[method].grid
     assert len(grid) == 5
     np.testing.assert_allclose(np.diff(np.log(grid)), np.log(grid[-1] / grid[0]) / 4, rtol=0.05)
-    build(Trial("synthetic", method, 1.0, "add-remove", 0, ((METHODS[method].tuned, grid[0]),)), 1e-4)
+    build(Trial("synthetic", method, 1.0, "zero-out", 0, ((METHODS[method].tuned, grid[0]),)), 1e-4)
 
 
 def test_the_methods_follow_the_paper():
-    model = build(Trial("a9a", SPARSIFIER, 2.0, "add-remove", 5), delta=0.01)
+    model = build(Trial("a9a", SPARSIFIER, 2.0, "zero-out", 5), delta=0.01)
     assert (model.epsilon, model.delta, model.epsilon_count, model.radius) == (2.0, 0.01, 0.05, 10.0)
     assert (model.calibration, model.n_iter, model.random_state) == ("paper", 1000, 5)
     plain = build(Trial("a9a", PLAIN, 0.0, "none", 5, (("n_iter", 50_000),)), delta=0.01)
@@ -134,7 +134,7 @@ def test_the_methods_follow_the_paper():
 
 def test_a_random_start_leaves_no_zero_behind(binary_task):
     X, y = binary_task
-    trials = [Trial("toy", name, 1.0, "add-remove", 0, (("n_iter", 3),)) for name in (LASSO, RANDOM_START)]
+    trials = [Trial("toy", name, 1.0, "zero-out", 0, (("n_iter", 3),)) for name in (LASSO, RANDOM_START)]
     zero, random = (build(trial, 0.01).fit(X, y).coef_ for trial in trials)
     assert np.count_nonzero(zero) <= 3
     assert np.count_nonzero(random) == X.shape[1]

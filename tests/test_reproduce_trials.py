@@ -93,7 +93,7 @@ def test_a_run_killed_before_its_last_sorting_is_sorted_without_work(tmp_path, u
 def test_rows_of_other_trials_are_kept(tmp_path, uninterrupted):
     path = tmp_path / "toy.jsonl"
     path.write_bytes(uninterrupted)
-    more = Trial("a", "other", 1.0, "add-remove", 0)
+    more = Trial("a", "other", 1.0, "zero-out", 0)
     assert list(run(path, trials=[more])) == [more]
     assert len(read(path)) == len(TRIALS) + 1
 
@@ -119,7 +119,7 @@ def test_a_damaged_line_elsewhere_is_named(tmp_path, uninterrupted):
 def test_a_failing_trial_is_named_and_the_others_are_kept(tmp_path, uninterrupted):
     path = tmp_path / "toy.jsonl"
     path.write_bytes(uninterrupted)
-    unlucky = Trial("d", "toy", 1.0, "add-remove", 0)
+    unlucky = Trial("d", "toy", 1.0, "zero-out", 0)
     with pytest.raises(ZeroDivisionError) as failure, Runner(1) as runner:
         runner.run([unlucky], failing, path)
     assert "data='d'" in failure.value.__notes__[0]

@@ -61,7 +61,7 @@ def test_clipping_each_class_by_itself_is_caught(loss, monkeypatch):
         return np.trunc(codes * np.minimum(clip / np.maximum(length, 1e-300), 1.0)).astype(np.int64), plain
 
     monkeypatch.setattr(descent, "_clipped_codes", class_by_class)
-    assert gradients_hold(loss, Neighbours.ADD_REMOVE) == (loss.outputs == 1)
+    assert gradients_hold(loss, Neighbours.ZERO_OUT) == (loss.outputs == 1)
 
 
 def test_lengths_that_forget_the_centre_are_caught(monkeypatch):
@@ -72,7 +72,7 @@ def test_lengths_that_forget_the_centre_are_caught(monkeypatch):
         moved = Standard(np.full(p, 0.9), np.full(p, 0.05), np.ones(p), np.array([0.5]))
         X, y = np.zeros((3, p)), np.array([0, 1, 1])
         start = Iterate(np.zeros((1, p)), np.zeros(1))
-        args = (Logistic(), Neighbours.ADD_REMOVE, X, y, moved, np.ones((1, p), dtype=bool), start)
+        args = (Logistic(), Neighbours.ZERO_OUT, X, y, moved, np.ones((1, p), dtype=bool), start)
         pairs, sensitivity = gradients_of_both(*args)
         return all(within(one, other, sensitivity) for one, other in pairs)
 
@@ -118,7 +118,7 @@ def test_a_count_of_rows_charged_as_one_tenth_is_caught():
     """Scores are in tenths of a row: charging one where one row moves ten is the mistake that is easily made."""
     X = np.array([[1.0], [1.0], [0.0]])
     (one, sensitivity), (other, _) = (
-        length_scores(problem_of(Logistic(), rows, np.zeros(len(rows))).data) for rows in (X, X[[0, 1, 1]])
+        length_scores(problem_of(Logistic(), rows, np.zeros(len(rows)))) for rows in (X, X[[0, 1, 1]])
     )
     assert np.abs(one - other).max() <= sensitivity
     assert np.abs(one - other).max() > sensitivity // standard._OUT_OF
@@ -131,20 +131,20 @@ def test_screening_by_the_sum_over_classes_is_caught(monkeypatch):
     """One row moves the sums of all classes at once; only their maximum moves by one cap."""
     X, y = np.array([[0.0], [0.0], [1.0]]), np.array([0, 1, 2])
     rates = np.full(3, 1 / 3)
-    assert scores_within(*screens_of_both(Softmax(3), Neighbours.ADD_REMOVE, X, y, rates))
+    assert scores_within(*screens_of_both(Softmax(3), Neighbours.ZERO_OUT, X, y, rates))
     original = BoundedData.gradient
 
     def summed(self, codes):
         return np.abs(original(self, codes)).sum(axis=0, keepdims=True)
 
     monkeypatch.setattr(BoundedData, "gradient", summed)
-    assert not scores_within(*screens_of_both(Softmax(3), Neighbours.ADD_REMOVE, X, y, rates))
+    assert not scores_within(*screens_of_both(Softmax(3), Neighbours.ZERO_OUT, X, y, rates))
 
 
 def test_a_cap_from_the_wrong_side_of_the_rate_is_caught():
     """Charged for the smaller of rate and 1 - rate, as if no label could surprise."""
     X, y = np.array([[0.0], [0.0], [1.0]]), np.array([0, 0, 1])
-    one, other = screens_of_both(Logistic(), Neighbours.ADD_REMOVE, X, y, np.array([0.1]))
+    one, other = screens_of_both(Logistic(), Neighbours.ZERO_OUT, X, y, np.array([0.1]))
     assert scores_within(one, other)
     one.sensitivities = other.sensitivities = [sensitivity // 9 for sensitivity in one.sensitivities]
     assert not scores_within(one, other)
@@ -213,7 +213,7 @@ def releases(problem, plan):
 def test_a_second_look_at_the_moments_is_caught(monkeypatch):
     rng = np.random.default_rng(44)
     problem = problem_of(Logistic(), rng.uniform(-1, 1, size=(300, 8)), rng.integers(0, 2, size=300))
-    plan = plan_select_refit(Budget(2.0, 1e-4), Neighbours.ADD_REMOVE, 300, 8, 1)
+    plan = plan_select_refit(Budget(2.0, 1e-4), Neighbours.ZERO_OUT, 300, 8, 1)
     charged = sum(getattr(event, "times", 1) for event in plan.events)
     assert releases(problem, plan) == charged
     original = select_refit.private_standard

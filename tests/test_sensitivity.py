@@ -63,7 +63,7 @@ def codes_at(loss, X, y, coef, intercept):
 
 def neighbour_of(relation, X, y):
     """The last row is the newcomer: dropped under add/remove, put in place of the first under replace-one."""
-    if relation is Neighbours.ADD_REMOVE:
+    if relation is not Neighbours.REPLACE_ONE:
         return (X, y), (X[:-1], y[:-1])
     return (X[:-1], y[:-1]), (np.vstack([X[-1:], X[1:-1]]), np.concatenate([y[-1:], y[1:-1]]))
 
@@ -83,7 +83,10 @@ def test_no_score_moves_by_more_than_the_stated_sensitivity(loss, relation, data
     (left, left_codes, cap), (right, right_codes, _) = both_sides(loss, relation, X, y, weights)
     limit = relation.contributions * cap * FEATURE_ONE
     for ball in (L1Ball(1.0), L1BallPerOutput(1.0)):
-        sides = (ball.scores(side, np.abs(side)) for side in (left.gradient(left_codes), right.gradient(right_codes)))
+        sides = (
+            ball.scores(side, np.abs(side), np.arange(N_FEATURES))
+            for side in (left.gradient(left_codes), right.gradient(right_codes))
+        )
         assert all(np.abs(exact(a.slopes) - exact(b.slopes)).max() <= limit for a, b in zip(*sides, strict=True))
 
 

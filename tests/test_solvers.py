@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from hardzero.data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
-from hardzero.geometry import L1Ball, L1BallPerOutput, Scores
+from hardzero.geometry import L1Ball, L1BallPerOutput
 from hardzero.losses import Logistic, Softmax, Squared
 from hardzero.optimum import l1_optimum
-from hardzero.privacy.mechanisms import Sensitive
 from hardzero.privacy.randomness import SeededSource, SystemSource
 from hardzero.solvers import (
     ExactIntercept,
@@ -20,6 +19,8 @@ from hardzero.solvers import (
     open_loop_step,
     residual_sum_sensitivity,
 )
+
+from .privacy.scores import signed
 
 
 def problem_of(X, targets, loss):
@@ -133,7 +134,7 @@ def test_a_seed_repeats_a_private_run(logistic, selector_of):
 
 
 def scores_of(slopes):
-    return Scores(Sensitive(slopes), Sensitive(np.abs(slopes)))
+    return signed(slopes, np.abs(slopes))
 
 
 def test_selectors_agree_on_what_a_sign_means():

@@ -30,7 +30,7 @@ def problem():
 
 
 def run(problem, seed=0, *, low=2, high=6, ratio=1.0, solver=ExactSolver(1e-3), count_epsilon=0.1, budget=BUDGET):  # noqa: B008
-    plan = plan_lasso(budget, Neighbours.ADD_REMOVE, "tight", 60, count_epsilon=count_epsilon)
+    plan = plan_lasso(budget, Neighbours.ZERO_OUT, "tight", 60, count_epsilon=count_epsilon)
     limits = {"min_features": low, "max_features": high, "keep_ratio": ratio, "count_solver": solver}
     return sparsifier(problem, 5.0, plan, SeededSource(seed), **limits)
 
@@ -79,7 +79,7 @@ def test_a_large_budget_finds_the_true_count(problem):
     nonzeros = np.count_nonzero(ExactSolver(1e-3)(problem, 5.0, fit_intercept=False).weights.coef)
     generous = Budget(1e6, 1e-5)
     found = run(problem, low=0, high=16, count_epsilon=1e5, budget=generous)
-    planned = plan_lasso(generous, Neighbours.ADD_REMOVE, "tight", 60, count_epsilon=1e5)
+    planned = plan_lasso(generous, Neighbours.ZERO_OUT, "tight", 60, count_epsilon=1e5)
     unreduced = np.count_nonzero(private_lasso(problem, L1Ball(5.0), planned, SeededSource(0)).coef)
     assert np.count_nonzero(found.coef) == min(nonzeros, unreduced)
 
@@ -99,13 +99,13 @@ def test_a_public_count_costs_nothing_and_nothing_is_counted(problem):
     def forbidden(*_, **__):
         raise AssertionError("the records were counted")
 
-    plan = plan_lasso(BUDGET, Neighbours.ADD_REMOVE, "tight", 60)
+    plan = plan_lasso(BUDGET, Neighbours.ZERO_OUT, "tight", 60)
     assert not any(isinstance(event, PureRelease) for event in plan.events)
     assert np.count_nonzero(run(problem, low=3, high=3, count_epsilon=None, solver=forbidden).coef) == 3
 
 
 def test_the_kept_weights_are_private_lassos_own(problem):
-    plan = plan_lasso(BUDGET, Neighbours.ADD_REMOVE, "tight", 60)
+    plan = plan_lasso(BUDGET, Neighbours.ZERO_OUT, "tight", 60)
     full = private_lasso(problem, L1Ball(5.0), plan, SeededSource(4))
     sparse = run(problem, 4, low=3, high=3, count_epsilon=None)
     assert np.array_equal(sparse.coef, keep_largest(full.coef, 3))
@@ -126,6 +126,6 @@ def test_the_count_is_fitted_with_an_intercept_when_the_model_has_one(problem):
 
     limits = {"min_features": 1, "max_features": 9, "keep_ratio": 1.0, "count_solver": solver}
     for fit_intercept in (False, True):
-        plan = plan_lasso(BUDGET, Neighbours.ADD_REMOVE, "tight", 5, fit_intercept=fit_intercept, count_epsilon=0.1)
+        plan = plan_lasso(BUDGET, Neighbours.ZERO_OUT, "tight", 5, fit_intercept=fit_intercept, count_epsilon=0.1)
         sparsifier(problem, 5.0, plan, SeededSource(0), **limits)
     assert asked == [(5.0, False), (5.0, True)]

@@ -7,6 +7,7 @@ them. So two neighbours follow the same released path, and what they hand in may
 
 import math
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -86,7 +87,7 @@ def records(draw, loss, most_rows=5, most_features=4):
 
 def neighbours_of(relation, X, y):
     """The last row is the newcomer: dropped under add/remove, put in place of the first under replace-one."""
-    if relation is Neighbours.ADD_REMOVE:
+    if relation is not Neighbours.REPLACE_ONE:
         return (X, y), (X[:-1], y[:-1])
     return (X[:-1], y[:-1]), (np.vstack([X[-1:], X[1:-1]]), np.concatenate([y[-1:], y[1:-1]]))
 
@@ -136,7 +137,7 @@ def test_the_moments_sensitivity_is_nearly_reached(loss, length):
     features = max(round(length**2), 1)
     X = np.zeros((3, 4))
     X[-1, :features] = [1, -1, 1, -1][:features]
-    one, other, sensitivity = moments_of_both(loss, Neighbours.ADD_REMOVE, X, np.array([0, 1, 1]), length)
+    one, other, sensitivity = moments_of_both(loss, Neighbours.ZERO_OUT, X, np.array([0, 1, 1]), length)
     reached = math.sqrt(squared_distance(one, other)) / sensitivity
     assert 0.98 < reached <= 1.0
 
@@ -189,19 +190,9 @@ def test_noise_of_the_moments_is_as_announced():
 # --- The clipping length ------------------------------------------------------------------------------------------
 
 
-class PublicRows:
-    """Rows whose number, as far as anyone is told, is ``n_rows``."""
-
-    def __init__(self, data, n_rows):
-        self._data, self.n_rows, self.n_features = data, n_rows, data.n_features
-
-    def row_squares(self, centre, scale):
-        return self._data.row_squares(centre, scale)
-
-
-def length_scores(data):
+def length_scores(problem):
     with recording() as recorder:
-        typical_length(data, 0.5, None)
+        typical_length(problem, 0.5, None)
     assert len(recorder.scores) == 1
     return recorder.scores[0], recorder.sensitivities[0]
 
@@ -214,9 +205,9 @@ def length_scores(data):
 def test_counts_of_short_rows_move_by_no_more_than_their_sensitivity(relation, store, fixed, data):
     """Whether n is a public constant, as is promised, or follows the data."""
     X, y = data.draw(records(Logistic(), most_rows=6))
-    sides = [problem_of(Logistic(), *side, store).data for side in neighbours_of(relation, X, y)]
+    sides = [problem_of(Logistic(), *side, store) for side in neighbours_of(relation, X, y)]
     if fixed:
-        sides = [PublicRows(side, len(X)) for side in sides]
+        sides = [replace(side, stated_rows=len(X)) for side in sides]
     (one, sensitivity), (other, same) = map(length_scores, sides)
     assert sensitivity == same == 10 * RESIDUAL_ONE
     assert np.abs(one - other).max() <= sensitivity
@@ -225,7 +216,7 @@ def test_counts_of_short_rows_move_by_no_more_than_their_sensitivity(relation, s
 def test_the_length_sensitivity_is_reached():
     X = np.ones((6, 2))
     X[-1] = 0.0
-    sides = [PublicRows(problem_of(Logistic(), rows, np.zeros(len(rows))).data, 6) for rows in (X, X[:-1])]
+    sides = [replace(problem_of(Logistic(), rows, np.zeros(len(rows))), stated_rows=6) for rows in (X, X[:-1])]
     (one, sensitivity), (other, _) = map(length_scores, sides)
     assert np.abs(one - other).max() == sensitivity
 
@@ -234,19 +225,19 @@ def test_the_length_sensitivity_is_reached():
 def test_nine_rows_in_ten_are_shorter_than_the_typical_length(store):
     rng = np.random.default_rng(2)
     X = rng.uniform(-1, 1, size=(3000, 25)) * rng.uniform(0.2, 1.0, size=(3000, 1))
-    length = typical_length(problem_of(Logistic(), X, np.zeros(3000), store).data, 1.0, SeededSource(3))
+    length = typical_length(problem_of(Logistic(), X, np.zeros(3000), store), 1.0, SeededSource(3))
     assert 0.85 < np.mean(np.linalg.norm(X, axis=1) <= length) < 0.95
 
 
 @pytest.mark.parametrize("p", [1, 2, 7])
 def test_the_grid_of_lengths_ends_where_no_row_is_longer(p):
     problem = problem_of(Logistic(), np.ones((400, p)), np.zeros(400))
-    lengths = {typical_length(problem.data, 50.0, SeededSource(seed)) for seed in range(5)}
+    lengths = {typical_length(problem, 50.0, SeededSource(seed)) for seed in range(5)}
     assert all(0.1 <= length <= math.sqrt(p) + 1e-12 for length in lengths)
 
 
 def test_a_length_is_found_for_a_single_row_of_zeros():
-    assert 0.1 <= typical_length(problem_of(Logistic(), np.zeros((1, 1)), [0]).data, 1.0, SeededSource(0)) <= 1.0
+    assert 0.1 <= typical_length(problem_of(Logistic(), np.zeros((1, 1)), [0]), 1.0, SeededSource(0)) <= 1.0
 
 
 # --- Class rates --------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ EVENTS = (
 PUBLIC = ("the number of rows (500)", "the bounds of the features")
 
 
-def statement(relation=Neighbours.ADD_REMOVE, **changes):
+def statement(relation=Neighbours.ZERO_OUT, **changes):
     return PrivacyStatement(
         **(
             {
@@ -33,7 +33,7 @@ def statement(relation=Neighbours.ADD_REMOVE, **changes):
 
 def test_it_names_epsilon_delta_events_and_assumptions():
     text = repr(statement())
-    assert text.startswith("(1.25, 2e-05)-differential privacy, add-remove neighbours:")
+    assert text.startswith("(1.25, 2e-05)-differential privacy, zero-out neighbours:")
     assert "3.49" in text  # e^ε, the factor that a reader can understand
     assert "probability 2e-05" in text
     assert "  - clipped count of nonzeros (0.05-DP)" in text
@@ -47,6 +47,7 @@ def test_it_names_epsilon_delta_events_and_assumptions():
 @pytest.mark.parametrize(
     ("relation", "words"),
     [
+        (Neighbours.ZERO_OUT, "one person's record counts or is empty, the number of rows being known"),
         (Neighbours.ADD_REMOVE, "one person's record is in the data or is not"),
         (Neighbours.REPLACE_ONE, "one person's record is exchanged for any other"),
     ],

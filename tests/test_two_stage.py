@@ -31,7 +31,7 @@ BUDGET = Budget(1.0, 1e-5)
 
 
 @lru_cache
-def plan_of(kept, blocks, relation=Neighbours.ADD_REMOVE):
+def plan_of(kept, blocks, relation=Neighbours.ZERO_OUT):
     return plan_two_stage(BUDGET, relation, kept, blocks, 10.0, 1.0, None, 0.5)
 
 
@@ -69,7 +69,7 @@ def votes_of(vote, problem, plan, owners):
 
 def votes_of_both(vote, relation, X, y, owners, place, plan, newcomer=None, store=np.asarray):
     """Neighbours: the row at ``place`` leaves, or the newcomer, a row and a label, comes in its stead."""
-    if relation is Neighbours.ADD_REMOVE:
+    if relation is not Neighbours.REPLACE_ONE:
         other = np.delete(X, place, axis=0), np.delete(y, place), np.delete(owners, place)
     else:
         other = X.copy(), y.copy(), owners
@@ -116,7 +116,7 @@ def test_one_record_changes_one_block_and_each_count_by_at_most_one(relation, st
 def test_a_count_can_move_by_the_whole_sensitivity():
     """The only row of a block takes its vote with it."""
     X, y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.array([1, 1, 1])
-    args = voted_features, Neighbours.ADD_REMOVE, X, y, np.array([0, 1, 2]), 1, plan_of(1, 3)
+    args = voted_features, Neighbours.ZERO_OUT, X, y, np.array([0, 1, 2]), 1, plan_of(1, 3)
     (one, _), (other, _) = votes_of_both(*args)
     assert (one.scores[0] / RESIDUAL_ONE).tolist() == [2, 1]
     assert (other.scores[0] / RESIDUAL_ONE).tolist() == [2, 0]
@@ -152,10 +152,10 @@ def test_rows_go_to_blocks_by_chance_and_not_by_position():
 # --- The plan -----------------------------------------------------------------------------------------------------
 
 PLANS = [
-    (0.1, 1e-6, 3, None, 0.3, Neighbours.ADD_REMOVE),
+    (0.1, 1e-6, 3, None, 0.3, Neighbours.ZERO_OUT),
     (1.0, 1e-5, 1, 0.5, 0.2, Neighbours.REPLACE_ONE),
-    (8.0, 1e-3, 20, 0.2, 0.5, Neighbours.ADD_REMOVE),
-    (1e5, 1e-2, 5, 1e-3, 0.9, Neighbours.ADD_REMOVE),
+    (8.0, 1e-3, 20, 0.2, 0.5, Neighbours.ZERO_OUT),
+    (1e5, 1e-2, 5, 1e-3, 0.9, Neighbours.ZERO_OUT),
 ]
 
 
@@ -176,7 +176,7 @@ def test_the_largest_share_that_is_not_refused_leaves_a_fit(epsilon, kept, l2_pe
     """Just below the share that is refused; one choice has a pure cost too, which is of no use beside the fit."""
 
     def plan(share):
-        return plan_two_stage(Budget(epsilon, 1e-5), Neighbours.ADD_REMOVE, kept, 9, 10.0, 1.0, l2_penalty, share)
+        return plan_two_stage(Budget(epsilon, 1e-5), Neighbours.ZERO_OUT, kept, 9, 10.0, 1.0, l2_penalty, share)
 
     low, high = 1e-3, 1 - 1e-9
     with pytest.MonkeyPatch.context() as patch:
@@ -197,7 +197,7 @@ def test_the_largest_share_that_is_not_refused_leaves_a_fit(epsilon, kept, l2_pe
 @pytest.mark.parametrize("epsilon", [0.9, 1.3, 7.0])
 def test_too_small_a_penalty_is_refused_with_the_inequality_and_a_number_that_works(epsilon):
     def plan(l2_penalty):
-        return plan_two_stage(Budget(epsilon, 1e-5), Neighbours.ADD_REMOVE, 2, 9, 10.0, 1.0, l2_penalty, 0.1)
+        return plan_two_stage(Budget(epsilon, 1e-5), Neighbours.ZERO_OUT, 2, 9, 10.0, 1.0, l2_penalty, 0.1)
 
     with pytest.raises(ValueError, match=r"l2_penalty ≥ 2·H/epsilon, where H = row_norm²/4") as refusal:
         plan(0.99 * 0.5 / epsilon)

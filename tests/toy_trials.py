@@ -8,7 +8,7 @@ from pathlib import Path
 from hardzero.reproduce.trials import Runner, Trial
 
 TRIALS = [
-    Trial(data, "toy", 1.0, "add-remove", seed, (("n_iter", 3),)) for seed in range(8) for data in ("b", "a", "c")
+    Trial(data, "toy", 1.0, "zero-out", seed, (("n_iter", 3),)) for seed in range(8) for data in ("b", "a", "c")
 ]
 
 

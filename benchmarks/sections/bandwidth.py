@@ -60,7 +60,7 @@ class Fresh:
 def full_pass_steps(problem: Problem, steps: int) -> Job:
     """The first steps of the same fit with fresh residuals: a look at all rows and a full pass each."""
     budget = Budget(EPSILON, 1 / problem.data.n_rows)
-    selector = Fresh(plan_lasso(budget, Neighbours.ADD_REMOVE, "tight", 1000).selector(source_for(None)))
+    selector = Fresh(plan_lasso(budget, Neighbours.ZERO_OUT, "tight", 1000).selector(source_for(None)))
     return Job(lambda: frank_wolfe(problem, L1Ball(RADIUS), steps, selector), steps)
 
 

@@ -6,12 +6,14 @@ of one, then ten of the next, as a solver repeats its selection.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from common import Check, Progress, Results, Setting, at_least, number, table, time_text
 from timing import Job, in_rounds, interleave
 
 from hardzero import kernels
-from hardzero.privacy.mechanisms import Sensitive, block_size, select_signed
+from hardzero.privacy.mechanisms import Sensitive, SignedScores, block_size, select_signed
 from hardzero.privacy.randomness import Source, SystemSource
 
 TITLE = "Selection"
@@ -30,7 +32,14 @@ def from_scratch(values: np.ndarray, source: Source) -> tuple[int, int]:
 
 def in_a_step(values: np.ndarray, tops: np.ndarray, source: Source) -> tuple[int, int]:
     """Draw, with the largest magnitudes that the engine keeps from step to step."""
-    return select_signed(Sensitive(values), SENSITIVITY, ETA, source, Sensitive(tops))
+    return select_signed(
+        SignedScores(Sensitive(values), Sensitive(tops), _names(len(values))), SENSITIVITY, ETA, source
+    )
+
+
+@cache
+def _names(count: int) -> Sensitive[np.ndarray]:
+    return Sensitive(np.arange(count))
 
 
 def laplace_argmin(values: np.ndarray, rng: np.random.Generator) -> tuple[int, int]:

@@ -34,7 +34,7 @@ WITH_PREPARATION = {"news20-like": 80}
 def private_steps(problem: Problem, epsilon: float, steps: int) -> Job:
     """Steps of hardzero's private Frank-Wolfe on data that is prepared."""
     budget = Budget(epsilon, 1 / problem.data.n_rows)
-    plan = plan_lasso(budget, Neighbours.ADD_REMOVE, "tight", steps)
+    plan = plan_lasso(budget, Neighbours.ZERO_OUT, "tight", steps)
     selector = plan.selector(source_for(None))
     return Job(lambda: frank_wolfe(problem, L1Ball(RADIUS), steps, selector), steps)
 
@@ -87,7 +87,7 @@ def _measure(sample: Sample, setting: Setting, progress: Progress) -> Results:
 
 def _loss(problem: Problem, epsilon: float, steps: int) -> float:
     """Mean loss after one private run: near log 2 noise has decided, and little changes from step to step."""
-    plan = plan_lasso(Budget(epsilon, 1 / problem.data.n_rows), Neighbours.ADD_REMOVE, "tight", steps)
+    plan = plan_lasso(Budget(epsilon, 1 / problem.data.n_rows), Neighbours.ZERO_OUT, "tight", steps)
     weights = frank_wolfe(problem, L1Ball(RADIUS), steps, plan.selector(source_for(None)))
     return problem.loss.value(problem.data.margins(weights.coef), problem.targets)
 

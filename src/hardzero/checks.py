@@ -59,6 +59,14 @@ def whole(name: str, value: Any, at_least: int) -> int:
     return int(value)
 
 
+def whole_within(name: str, value: Any, low: int, high: int) -> int:
+    """Return a whole number from ``low`` to ``high``."""
+    number = whole(name, value, low)
+    if number > high:
+        raise ValueError(f"{name} must be at most {high}, got {value!r}")
+    return number
+
+
 def choice(name: str, value: Any, options: Sequence[str]) -> str:
     """Return one of the named options."""
     if not isinstance(value, str) or value not in options:

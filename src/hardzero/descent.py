@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels
-from .data import FEATURE_ONE, RESIDUAL_ONE, CodeArray, FloatArray
+from .data import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, CodeArray, FloatArray, IntArray, Table
 from .losses import Loss
 from .privacy import mechanisms
 from .privacy.mechanisms import Sensitive
@@ -78,8 +78,9 @@ def plan_descent(
     squares = np.maximum((standard.spread * mask).sum(axis=1), 0.1)  # expected squared length of a row
     clip = _CLIP * math.sqrt(float(squares.mean()))
     rate = loss.intercept_rate / (n_rows * (float(squares.max()) + 1.0))  # 1 for the intercept
-    # For every coordinate: rounding to whole numbers on either side, and the linear map in double precision.
-    slack = math.ceil((2 + n_rows * 2.0**-24) * math.sqrt(int(mask.sum()) + loss.outputs))
+    # For every coordinate: rounding to whole numbers on either side, and the linear map in double precision, whose
+    # error grows with the true number of rows; that may be secret, so the largest table is allowed for.
+    slack = math.ceil((2 + MAX_ROWS * 2.0**-24) * math.sqrt(int(mask.sum()) + loss.outputs))
     length = math.hypot(clip, _INTERCEPT_WEIGHT * loss.residual_norm)
     sigma = math.ceil(noise * (contributions * math.ceil(length * RESIDUAL_ONE) + slack))
     return Descent(steps, rate, clip, sigma, mask)
@@ -95,15 +96,14 @@ def noisy_descent(problem: Problem, standard: Standard, start: Iterate, plan: De
     Proof: docs/proofs/select-refit.md.
     """
     squares = _row_squares(problem, standard, plan.mask)
-    problem = Problem(problem.data.packed(), problem.targets, problem.loss)
+    problem = problem.on(problem.data.packed())
     coef, intercept = start.coef * plan.mask, start.intercept
     speed = Iterate(np.zeros_like(coef), np.zeros_like(intercept))
     total = Iterate(np.zeros_like(coef), np.zeros_like(intercept))
     first = math.ceil(plan.steps * (1 - _TAIL))
     for t in counted(range(plan.steps)):
         ahead = Iterate(coef + _MOMENTUM * speed.coef, intercept + _MOMENTUM * speed.intercept)
-        codes = _clipped_codes(problem, standard, ahead, squares, plan.clip)
-        slope = _noisy_gradient(problem, standard, codes, plan, source)
+        slope = _noisy_gradient(clipped_sums(problem, standard, ahead, squares, plan), plan, source)
         moved = Iterate(ahead.coef - plan.rate * slope.coef, ahead.intercept - plan.rate * slope.intercept)
         speed = Iterate(moved.coef - coef, moved.intercept - intercept)
         coef, intercept = moved.coef, moved.intercept
@@ -138,19 +138,38 @@ def _clipped_codes(
     return kernels.clipped_codes(margins, offset, problem.targets, squares, limit, RESIDUAL_ONE, plain_one)
 
 
-def _noisy_gradient(
-    problem: Problem, standard: Standard, codes: tuple[CodeArray, CodeArray], plan: Descent, source: Source
-) -> Iterate:
-    """Sum the clipped gradients in standardised coordinates, and the residuals, and release both."""
+def clipped_sums(
+    problem: Problem, standard: Standard, at: Iterate, squares: FloatArray, plan: Descent
+) -> Sensitive[IntArray]:
+    """Sum the rows' clipped gradients in standardised coordinates, those in the mask, and their halved residuals.
+
+    Privacy
+    -------
+    Sensitive. A record moves the vector by at most ``plan.clip`` in the weights' part, and by half its residual in
+    the intercepts', in units of 1/RESIDUAL_ONE. Proof: docs/proofs/select-refit.md.
+    """
+    codes = _clipped_codes(problem, standard, at, squares, plan.clip)
+    return Sensitive(_standardised_sums(problem.data, standard, codes, plan.mask))
+
+
+def _standardised_sums(
+    data: Table, standard: Standard, codes: tuple[CodeArray, CodeArray], mask: NDArray[np.bool_]
+) -> IntArray:
+    """Sums of codes times standardised features, from exact sums over the features as they are; and of codes."""
     clipped, plain = codes
-    weighted = problem.data.gradient(clipped) * (1.0 / FEATURE_ONE)
+    weighted = data.gradient(clipped) * (1.0 / FEATURE_ONE)
     slopes = (weighted - kernels.code_totals(clipped)[:, None] * standard.centre) / standard.scale
-    inside = slopes[plan.mask]
-    sums = Sensitive(np.rint(np.concatenate([inside, kernels.code_totals(plain)])).astype(np.int64))
+    sums: IntArray = np.rint(np.concatenate([slopes[mask], kernels.code_totals(plain)])).astype(np.int64)
+    return sums
+
+
+def _noisy_gradient(sums: Sensitive[IntArray], plan: Descent, source: Source) -> Iterate:
+    """Release the sums, and put them back into the places of weights and intercepts."""
     released = mechanisms.gaussian(sums, plan.sigma, source) / RESIDUAL_ONE
-    coef = np.zeros_like(slopes)
-    coef[plan.mask] = released[: inside.size]
-    return Iterate(coef, released[inside.size :] / _INTERCEPT_WEIGHT)
+    inside = int(plan.mask.sum())
+    coef = np.zeros(plan.mask.shape)
+    coef[plan.mask] = released[:inside]
+    return Iterate(coef, released[inside:] / _INTERCEPT_WEIGHT)
 
 
 def iterate_error(plan: Descent, curvature: float, n_rows: int) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import kernels
 from .data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, FloatArray, IntArray, Table
@@ -24,8 +23,9 @@ class Engine(Protocol):
     """What the Frank-Wolfe loop asks for.
 
     ``codes`` are the residual codes in use, (rows, outputs); ``gradient`` their sums by features, (outputs, features
-    filled up with ``NOBODY`` to whole blocks); ``tops`` the largest magnitude of each block. ``features`` says which
-    feature has which place in the gradient: popular ones are first, so that most sums lie close together.
+    filled up with ``NOBODY`` to whole blocks); ``tops`` the largest magnitude of each block. ``features`` says whose
+    sums each place of the gradient holds, -1 for nobody's: popular features are first, so that most sums lie close
+    together.
 
     Privacy
     -------
@@ -35,7 +35,7 @@ class Engine(Protocol):
     codes: Any
     gradient: IntArray
     tops: IntArray
-    features: NDArray[np.intp]
+    features: IntArray
 
     def refresh(self, t: int, intercept: FloatArray, cap: int, tolerance: int) -> None:
         """Replace the codes of rows that have moved by more than ``tolerance`` since they were last replaced."""
@@ -58,15 +58,14 @@ class ReferenceEngine:
     def __init__(self, data: Table, targets: Any, loss: Loss, scales: FloatArray) -> None:
         self._data, self._targets, self._loss, self._scales = data, targets, loss, scales
         self._margins = np.zeros((data.n_rows, loss.outputs))
-        self.features = data.popularity
-        self.codes, self.gradient, self.tops = _results(data, loss)
+        self.codes, self.gradient, self.tops, self.features = _results(data, loss)
 
     def refresh(self, t: int, intercept: FloatArray, cap: int, tolerance: int) -> None:
         """Replace the codes of rows that have moved by more than ``tolerance`` since they were last replaced."""
         fresh = residual_codes(self._loss, self._margins * self._scales[t] + intercept, self._targets, cap)
         moved = np.abs(fresh - self.codes).max(axis=1) > tolerance
         self.codes[moved] = fresh[moved]
-        self.gradient[:, : self._data.n_features] = self._data.gradient(self.codes)[:, self.features]
+        self.gradient[:, : self._data.n_features] = self._data.gradient(self.codes)[:, self._data.popularity]
         block = self.gradient.shape[1] // self.tops.shape[1]
         for slopes, tops in zip(self.gradient, self.tops, strict=True):
             tops[:] = kernels.reference.block_tops(slopes, block)
@@ -81,12 +80,11 @@ class CompiledEngine:
 
     def __init__(self, data: BoundedData, targets: Any, loss: Loss, scales: FloatArray) -> None:
         self._scales = scales
-        self.features = data.popularity
-        self.codes, self.gradient, self.tops = _results(data, loss)
+        self.codes, self.gradient, self.tops, self.features = _results(data, loss)
         self._loops = kernels.compiled().Engine(
             data.by_feature.raw,
             data.by_row.raw,
-            self.features.astype(np.int64),
+            self.features,
             _KINDS[type(loss)],
             RESIDUAL_ONE / loss.residual_unit,
             np.ascontiguousarray(np.ravel(targets), dtype=np.float64),
@@ -113,11 +111,13 @@ def engine_for(data: Table, targets: Any, loss: Loss, scales: FloatArray) -> Eng
     return CompiledEngine(data, targets, loss, scales)
 
 
-def _results(data: Table, loss: Loss) -> tuple[Any, IntArray, IntArray]:
-    """Empty codes, sums and tops."""
+def _results(data: Table, loss: Loss) -> tuple[Any, IntArray, IntArray, IntArray]:
+    """Empty codes, sums and tops, and whose sums they are."""
     block = block_size(loss.outputs * data.n_features)
     blocks = -(-data.n_features // block)
     gradient = np.full((loss.outputs, blocks * block), NOBODY, dtype=np.int64)
     gradient[:, : data.n_features] = 0
+    features = np.full(blocks * block, -1, dtype=np.int64)
+    features[: data.n_features] = data.popularity
     codes = np.zeros((data.n_rows, loss.outputs), dtype=np.int32)
-    return codes, gradient, np.zeros((loss.outputs, blocks), dtype=np.int64)
+    return codes, gradient, np.zeros((loss.outputs, blocks), dtype=np.int64), features

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from .data import FloatArray, IntArray
-from .privacy.mechanisms import Sensitive
+from .privacy.mechanisms import Sensitive, SignedScores
 
 
 class Vertex(NamedTuple):
@@ -17,14 +17,6 @@ class Vertex(NamedTuple):
     output: int
     feature: int
     value: float
-
-
-@dataclass(frozen=True)
-class Scores:
-    """The slopes that one selection chooses among, both signs of each, and the largest magnitude of every block."""
-
-    slopes: Sensitive[IntArray]
-    tops: Sensitive[IntArray]
 
 
 class Ball(Protocol):
@@ -37,11 +29,11 @@ class Ball(Protocol):
     def largest_norms(self, outputs: int) -> FloatArray:
         """L1 norms of outputs that no point of the set exceeds: not the largest, not the two largest together, …"""
 
-    def scores(self, gradient: IntArray, tops: IntArray) -> list[Scores]:
-        """What each selection of a step chooses among."""
+    def scores(self, gradient: IntArray, tops: IntArray, features: IntArray) -> list[SignedScores]:
+        """What each selection of a step chooses among; ``features`` says whose slopes a column holds, -1 for none."""
 
-    def vertex(self, selection: int, index: int, sign: int, n_features: int) -> Vertex:
-        """The corner chosen in one of the selections."""
+    def vertex(self, selection: int, name: int, sign: int, n_features: int) -> Vertex:
+        """The corner chosen in one of the selections, by its public number."""
 
 
 @dataclass(frozen=True)
@@ -56,13 +48,15 @@ class L1Ball:
         norms[0] = self.radius
         return norms
 
-    def scores(self, gradient: IntArray, tops: IntArray) -> list[Scores]:
-        """All signed corners at once: one selection a step."""
-        return [Scores(Sensitive(gradient.ravel()), Sensitive(tops.ravel()))]
+    def scores(self, gradient: IntArray, tops: IntArray, features: IntArray) -> list[SignedScores]:
+        """All signed corners at once: one selection per step. Corners are numbered output by output."""
+        n_features = int(features.max()) + 1
+        names = (np.arange(len(gradient))[:, None] * n_features + features).ravel()
+        return [SignedScores(Sensitive(gradient.ravel()), Sensitive(tops.ravel()), Sensitive(names))]
 
-    def vertex(self, selection: int, index: int, sign: int, n_features: int) -> Vertex:
+    def vertex(self, selection: int, name: int, sign: int, n_features: int) -> Vertex:
         """The corner ± radius · E[output, feature]."""
-        return Vertex(*divmod(index, n_features), value=sign * self.radius)
+        return Vertex(*divmod(name, n_features), value=sign * self.radius)
 
 
 @dataclass(frozen=True)
@@ -75,13 +69,14 @@ class L1BallPerOutput:
         """Every output has a ball of its own."""
         return np.full(outputs, self.radius)
 
-    def scores(self, gradient: IntArray, tops: IntArray) -> list[Scores]:
-        """One selection for each output and step."""
-        return [Scores(Sensitive(row), Sensitive(top)) for row, top in zip(gradient, tops, strict=True)]
+    def scores(self, gradient: IntArray, tops: IntArray, features: IntArray) -> list[SignedScores]:
+        """One selection for each output and step; corners are numbered by their feature."""
+        names = Sensitive(features)
+        return [SignedScores(Sensitive(row), Sensitive(top), names) for row, top in zip(gradient, tops, strict=True)]
 
-    def vertex(self, selection: int, index: int, sign: int, n_features: int) -> Vertex:
+    def vertex(self, selection: int, name: int, sign: int, n_features: int) -> Vertex:
         """The corner ± radius · e[feature] of that output's ball."""
-        return Vertex(selection, index, sign * self.radius)
+        return Vertex(selection, name, sign * self.radius)
 
 
 def project_l1(values: FloatArray, radius: float) -> FloatArray:

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray
+from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
 from .descent import Descent, Iterate, iterate_error, noisy_descent, plan_descent
 from .losses import class_counts
 from .plan import charged
 from .privacy import accounting, mechanisms
 from .privacy.budget import Budget, Neighbours
 from .privacy.events import Event, GaussianRelease, Repeated, Selection
-from .privacy.mechanisms import Sensitive
+from .privacy.mechanisms import Candidates, Sensitive
 from .privacy.randomness import Source
 from .solvers import Problem, Weights, choose_several
 from .standard import Standard, private_standard, rates_of, typical_length
@@ -153,20 +153,20 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
     features = np.arange(problem.data.n_features)
     if plan.screen is not None:
         features = screen_features(problem, plan.screen, contributions, source)
-        problem = Problem(problem.data.subset(features), problem.targets, loss)
-    length = typical_length(problem.data, plan.length_eta, source)
+        problem = problem.on(problem.data.subset(features))
+    length = typical_length(problem, plan.length_eta, source)
     standard = private_standard(problem, length, plan.moments_noise, contributions, source)
     mask = np.ones((loss.outputs, len(features)), dtype=bool)
     at = Iterate(np.zeros(mask.shape), start_intercept(standard.rates))
     for stage in plan.stages:
         used = np.flatnonzero(mask.any(axis=0))
         features, mask, standard = features[used], mask[:, used], standard.subset(used)
-        problem = Problem(problem.data.subset(used), problem.targets, loss)
-        descent = plan_descent(loss, standard, mask, problem.data.n_rows, stage.steps, stage.noise, contributions)
+        problem = problem.on(problem.data.subset(used))
+        descent = plan_descent(loss, standard, mask, problem.n_rows, stage.steps, stage.noise, contributions)
         at = noisy_descent(problem, standard, Iterate(at.coef[:, used], at.intercept), descent, source)
         mask = largest(at.coef, mask, stage.kept)
-    mask = explained_by_more_than_noise(at, mask, descent, standard, problem.data.n_rows)
-    coef = at.coef * mask / standard.scale
+    mask = explained_by_more_than_noise(at, mask, descent, standard, problem.n_rows)
+    coef = np.where(mask, at.coef / standard.scale, 0.0)  # a product would keep the sign of what is dropped
     result[:, features] = coef
     return Weights(result, at.intercept - coef @ standard.centre)
 
@@ -180,19 +180,30 @@ def screen_features(problem: Problem, screen: Screen, contributions: int, source
     weights zero a residual is the class rate or that minus 1, so it is at most max(rate, 1 - rate), and the score
     max_k |Σ r_k x_j| moves by no more than one contribution. Proof: docs/proofs/select-refit.md.
     """
-    data, loss, n = problem.data, problem.loss, problem.data.n_rows
+    n = problem.n_rows
     sigma = math.ceil(screen.rate_noise * contributions * RESIDUAL_ONE)
-    counts = class_counts(loss, problem.targets) * RESIDUAL_ONE
-    rates = rates_of(mechanisms.gaussian(Sensitive(counts), sigma, source) / (n * RESIDUAL_ONE), n)
+    counts = Sensitive(class_counts(problem.loss, problem.targets) * RESIDUAL_ONE)
+    rates = rates_of(mechanisms.gaussian(counts, sigma, source) / (n * RESIDUAL_ONE), n)
     cap = math.ceil(float(np.maximum(rates, 1 - rates).max()) * RESIDUAL_ONE)
-    if loss.outputs == 1:
+    candidates = Candidates(screening_scores(problem, rates, cap))
+    return choose_several(candidates, screen.kept, contributions * cap * FEATURE_ONE, screen.eta, source)
+
+
+def screening_scores(problem: Problem, rates: FloatArray, cap: int) -> Sensitive[IntArray]:
+    """Score every feature by its largest absolute gradient at released class rates, residuals clipped to ``cap``.
+
+    Privacy
+    -------
+    Sensitive. A record moves each score by at most cap·FEATURE_ONE.
+    """
+    if problem.loss.outputs == 1:
         residual = rates - problem.targets
     else:
-        residual = np.tile(rates, (n, 1))
-        residual[np.arange(n), problem.targets] -= 1.0
+        rows = np.arange(problem.data.n_rows)
+        residual = np.tile(rates, (len(rows), 1))
+        residual[rows, problem.targets] -= 1.0
     codes = np.clip(np.rint(residual * RESIDUAL_ONE), -cap, cap).astype(np.int64)
-    scores = np.abs(data.gradient(codes)).max(axis=0)
-    return choose_several(scores, screen.kept, contributions * cap * FEATURE_ONE, screen.eta, source)
+    return Sensitive(np.abs(problem.data.gradient(codes)).max(axis=0))
 
 
 def start_intercept(rates: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray, Table
 from .engine import engine_for
-from .geometry import Ball, Scores
+from .geometry import Ball
 from .losses import Loss, residual_cap
 from .privacy import mechanisms
-from .privacy.mechanisms import Sensitive
+from .privacy.mechanisms import Candidates, Sensitive, SignedScores
 from .privacy.randomness import Source
 from .progress import counted
 
@@ -23,14 +23,30 @@ from .progress import counted
 class Problem:
     """What is to be learnt: rows within bounds, their targets, and the loss.
 
+    Attributes
+    ----------
+    stated_rows : int or None
+        The public number of rows, where that of ``data`` is not public.
+
     Privacy
     -------
-    Sensitive.
+    Sensitive, but for the loss and ``n_rows``. Whatever is not itself a sum over rows must use ``n_rows``, never the
+    number of rows of ``data``.
     """
 
     data: Table
     targets: Any
     loss: Loss
+    stated_rows: int | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """The public number of rows."""
+        return self.data.n_rows if self.stated_rows is None else self.stated_rows
+
+    def on(self, data: Table) -> Problem:
+        """Return the same problem with the same rows stored or described otherwise."""
+        return replace(self, data=data)
 
     def __repr__(self) -> str:
         return f"Problem({self.data!r}, {type(self.loss).__name__})"
@@ -47,8 +63,8 @@ class Weights:
 class Selector(Protocol):
     """Chooses the corner of steepest descent; ``cap`` bounds every residual code of the step."""
 
-    def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
-        """Return the feature and the sign of the corner."""
+    def __call__(self, scores: SignedScores, cap: int) -> tuple[int, int]:
+        """Return the public number and the sign of the corner."""
 
     def tolerances(self, n_rows: int, steps: FloatArray, stalest: float) -> list[int]:
         """How far a residual code may have moved at each step before it is replaced, from public numbers."""
@@ -67,11 +83,11 @@ class ExponentialSelector:
     contributions: int
     source: Source
 
-    def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
-        """Return the feature and the sign of the corner."""
+    def __call__(self, scores: SignedScores, cap: int) -> tuple[int, int]:
+        """Return the public number and the sign of the corner."""
         sensitivity = self.contributions * cap * FEATURE_ONE
-        index, sign = mechanisms.select_signed(scores.slopes, sensitivity, self.eta, self.source, scores.tops)
-        return index, -sign
+        name, sign = mechanisms.select_signed(scores, sensitivity, self.eta, self.source)
+        return name, -sign
 
     def tolerances(self, n_rows: int, steps: FloatArray, stalest: float) -> list[int]:
         """Small against the selection's noise or, while steps are long, against what a step changes."""
@@ -96,9 +112,9 @@ class LaplaceSelector:
     scale: int
     source: Source
 
-    def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
-        """Return the feature and the sign of the corner."""
-        return mechanisms.noisy_min_signed(scores.slopes, self.scale, self.source)
+    def __call__(self, scores: SignedScores, cap: int) -> tuple[int, int]:
+        """Return the public number and the sign of the corner."""
+        return mechanisms.noisy_min_signed(scores, self.scale, self.source)
 
     def tolerances(self, n_rows: int, steps: FloatArray, stalest: float) -> list[int]:
         """None: the published method has fresh residuals."""
@@ -114,20 +130,22 @@ class ExactSelector:
     Not private.
     """
 
-    def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
-        """Return the feature and the sign of the corner."""
+    def __call__(self, scores: SignedScores, cap: int) -> tuple[int, int]:
+        """Return the public number and the sign of the corner."""
         slopes, tops = mechanisms.exact(scores.slopes), mechanisms.exact(scores.tops)
         size = len(slopes) // len(tops)
         start = int(np.argmax(tops)) * size
-        index = start + int(np.argmax(np.abs(slopes[start : start + size])))
-        return index, -1 if slopes[index] > 0 else 1
+        place = start + int(np.argmax(np.abs(slopes[start : start + size])))
+        return int(mechanisms.exact(scores.names)[place]), -1 if slopes[place] > 0 else 1
 
     def tolerances(self, n_rows: int, steps: FloatArray, stalest: float) -> list[int]:
         """None."""
         return [0] * len(steps)
 
 
-def choose_several(scores: IntArray, count: int, sensitivity: int, eta: float, source: Source) -> NDArray[np.intp]:
+def choose_several(
+    candidates: Candidates, count: int, sensitivity: int, eta: float, source: Source
+) -> NDArray[np.intp]:
     """Choose ``count`` candidates by their scores, one after the other, each taken out once chosen.
 
     Privacy
@@ -135,19 +153,9 @@ def choose_several(scores: IntArray, count: int, sensitivity: int, eta: float, s
     Releases ``count`` selections of bounded range ``eta`` if no score moves by more than ``sensitivity``:
     docs/proofs/selection.md.
     """
-    if count > len(scores):
-        raise ValueError(f"{count} candidates cannot be chosen among {len(scores)}")
-    scores = scores.copy()
-    tops = mechanisms.block_maxima(scores)
-    size = mechanisms.block_size(len(scores))
-    chosen = []
-    for _ in counted(range(count)):
-        index = mechanisms.select(Sensitive(scores), sensitivity, eta, source, Sensitive(tops))
-        chosen.append(index)
-        scores[index] = mechanisms.NOBODY
-        start = index // size * size
-        tops[index // size] = scores[start : start + size].max()
-    return np.sort(np.array(chosen))
+    if count > len(candidates):
+        raise ValueError(f"{count} candidates cannot be chosen among {len(candidates)}")
+    return np.sort([candidates.choose(sensitivity, eta, source) for _ in counted(range(count))])
 
 
 class InterceptRule(Protocol):
@@ -183,7 +191,7 @@ class NoisyIntercept:
         """One step along the noisy sums divided by the public number of rows."""
         sensitivity = self.contributions * residual_sum_sensitivity(loss, cap)
         sigma = int(np.ceil(self.noise * sensitivity))
-        sums = mechanisms.gaussian(Sensitive(codes.sum(axis=0, dtype=np.int64)), sigma, self.source)
+        sums = mechanisms.gaussian(residual_sums(codes), sigma, self.source)
         # A base rate closer to 0 or 1 than twice its noise would be a guess.
         margin = min(max(2 * self.noise * self.contributions, 1.0) / self.n_rows, 0.5 / (loss.outputs + 1))
         return _next_intercept(t, intercept, sums / self.n_rows, margin, loss)
@@ -204,8 +212,18 @@ class ExactIntercept:
 
     def moved(self, t: int, intercept: FloatArray, codes: IntArray, cap: int, loss: Loss) -> FloatArray:
         """One step along the mean residuals."""
-        sums = mechanisms.exact(Sensitive(codes.sum(axis=0, dtype=np.int64)))
+        sums = mechanisms.exact(residual_sums(codes))
         return _next_intercept(t, intercept, sums / len(codes), 1e-6, loss)
+
+
+def residual_sums(codes: IntArray) -> Sensitive[IntArray]:
+    """Sum residual codes over all rows.
+
+    Privacy
+    -------
+    Sensitive. A record adds its own codes: ``residual_sum_sensitivity``.
+    """
+    return Sensitive(codes.sum(axis=0, dtype=np.int64))
 
 
 def _next_intercept(t: int, intercept: FloatArray, mean_codes: FloatArray, margin: float, loss: Loss) -> FloatArray:
@@ -251,13 +269,13 @@ def frank_wolfe(
     As private as its selector and intercept rule: nothing else leaves the data, and ``n_iter`` is fixed
     beforehand. With exact ones it is the non-private LASSO. Proof: docs/proofs/private-lasso.md.
     """
-    loss, n_rows = problem.loss, problem.data.n_rows
+    loss, n_features = problem.loss, problem.data.n_features
     steps = open_loop_step(np.arange(1, n_iter + 1))
     scales = np.concatenate([[1.0], np.cumprod(1 - steps)])  # what is left of a weight of 1 after so many steps
-    tolerances = selector.tolerances(n_rows, steps, loss.stalest)
+    tolerances = selector.tolerances(problem.n_rows, steps, loss.stalest)
     engine = engine_for(problem.data, problem.targets, loss, scales)
-    selections = ball.scores(engine.gradient, engine.tops)  # views, which the engine keeps up to date
-    coef = np.zeros((loss.outputs, problem.data.n_features))  # divided by the scale, as the margins are
+    selections = ball.scores(engine.gradient, engine.tops, engine.features)  # views: the engine updates them
+    coef = np.zeros((loss.outputs, n_features))  # divided by the scale, as the margins are
     norms, intercept = np.zeros(loss.outputs), np.zeros(loss.outputs)
     cap, highest = 0, residual_cap(loss, ball.largest_norms(loss.outputs), intercept)
     for t in counted(range(n_iter)):
@@ -271,13 +289,13 @@ def frank_wolfe(
         if intercept_rule is not None and moves_intercept:
             intercept = intercept_rule.moved(t + 1, intercept, engine.codes, cap, loss)
             highest = residual_cap(loss, ball.largest_norms(loss.outputs), intercept)
-        for i, (index, sign) in enumerate(chosen):
-            vertex = ball.vertex(i, index, sign, engine.gradient.shape[1])
-            weight, feature = steps[t] * vertex.value, int(engine.features[vertex.feature])
-            before = coef[vertex.output, feature]
-            after = coef[vertex.output, feature] = before + weight / scales[t + 1]
+        for i, (name, sign) in enumerate(chosen):
+            vertex = ball.vertex(i, name, sign, n_features)
+            weight = steps[t] * vertex.value
+            before = coef[vertex.output, vertex.feature]
+            after = coef[vertex.output, vertex.feature] = before + weight / scales[t + 1]
             norms[vertex.output] += abs(after) - abs(before)
-            engine.add(t + 1, vertex.output, feature, weight)
+            engine.add(t + 1, vertex.output, vertex.feature, weight)
     coef *= scales[-1]
     coef[np.abs(coef) < _CANCELLED * ball.radius] = 0.0
     return Weights(coef, intercept)

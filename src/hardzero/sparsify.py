@@ -23,7 +23,7 @@ def private_lasso(problem: Problem, ball: Ball, plan: Plan, source: Source) -> W
     -------
     Releases weights; costs the selections and intercept steps of ``plan``. Proof: docs/proofs/private-lasso.md.
     """
-    rule = plan.intercept_rule(problem.data.n_rows, source)
+    rule = plan.intercept_rule(problem.n_rows, source)
     return frank_wolfe(problem, ball, plan.n_iter, plan.selector(source), rule)
 
 
@@ -49,12 +49,23 @@ def sparsifier(
     """
     kept = max_features
     if plan.count_epsilon is not None:
-        fit_intercept = plan.intercept_noise is not None
-        unprotected = count_solver(problem, radius, fit_intercept=fit_intercept).weights.coef
-        nonzeros = Sensitive(int(np.count_nonzero(unprotected)))
+        nonzeros = counted_nonzeros(problem, radius, count_solver, plan.intercept_noise is not None)
         kept = mechanisms.count(nonzeros, min_features, max_features, plan.count_epsilon, source)
     weights = private_lasso(problem, L1Ball(radius), plan, source)
     return Weights(keep_largest(weights.coef, scaled_count(kept, keep_ratio, weights.coef.size)), weights.intercept)
+
+
+def counted_nonzeros(
+    problem: Problem, radius: float, solver: NonPrivateSolver, fit_intercept: bool
+) -> Sensitive[int]:
+    """Count the nonzero weights of a model without privacy (Algorithm 2, lines 1 and 2).
+
+    Privacy
+    -------
+    Sensitive. One record may move it by any amount; the count that is released is clipped to a public range.
+    """
+    unprotected = solver(problem, radius, fit_intercept=fit_intercept).weights.coef
+    return Sensitive(int(np.count_nonzero(unprotected)))
 
 
 def scaled_count(kept: int, keep_ratio: float, size: int) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, Table
+from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray, Table
 from .losses import class_counts
 from .privacy import mechanisms
 from .privacy.mechanisms import Sensitive
@@ -46,21 +46,34 @@ class Standard:
         return Standard(self.centre[features], self.scale[features], self.spread[features], self.rates)
 
 
-def typical_length(data: Table, eta: float, source: Source) -> float:
+def typical_length(problem: Problem, eta: float, source: Source) -> float:
     """Choose a length that about nine rows in ten do not exceed, from a fixed grid.
 
     Privacy
     -------
-    Releases one grid point with bounded range ``eta`` under either relation: one record moves each count by at most
+    Releases one grid point with bounded range ``eta`` under every relation: one record moves each count by at most
     one. Proof: docs/proofs/select-refit.md.
     """
-    grid = np.geomspace(_SHORTEST, max(math.sqrt(data.n_features), 2 * _SHORTEST), _LENGTHS)
-    nothing = np.zeros(data.n_features)
-    lengths = np.sqrt(data.row_squares(nothing, np.ones(data.n_features)))
-    inside = np.searchsorted(np.sort(lengths), grid, side="right")
-    # In units so small that dividing one sensitivity into levels loses nothing.
-    scores = Sensitive(-np.abs(_OUT_OF * inside - _INSIDE * data.n_rows) * RESIDUAL_ONE)
-    return float(grid[mechanisms.select(scores, _OUT_OF * RESIDUAL_ONE, eta, source)])
+    grid = np.geomspace(_SHORTEST, max(math.sqrt(problem.data.n_features), 2 * _SHORTEST), _LENGTHS)
+    return float(grid[mechanisms.select(length_scores(problem, grid), _OUT_OF * RESIDUAL_ONE, eta, source)])
+
+
+def length_scores(problem: Problem, grid: FloatArray) -> Sensitive[IntArray]:
+    """Score every length of a grid: the closer the number of rows within it is to nine tenths of all, the higher.
+
+    In units so small that dividing one sensitivity into levels loses nothing.
+
+    Privacy
+    -------
+    Sensitive. A record is within a length or not, and moves each score by at most 10·RESIDUAL_ONE.
+    """
+    inside = np.searchsorted(np.sort(_lengths(problem.data)), grid, side="right")
+    return Sensitive(-np.abs(_OUT_OF * inside - _INSIDE * problem.n_rows) * RESIDUAL_ONE)
+
+
+def _lengths(data: Table) -> FloatArray:
+    """L2 lengths of all rows."""
+    return np.sqrt(data.row_squares(np.zeros(data.n_features), np.ones(data.n_features)))
 
 
 def private_standard(problem: Problem, length: float, noise: float, contributions: int, source: Source) -> Standard:
@@ -72,22 +85,31 @@ def private_standard(problem: Problem, length: float, noise: float, contribution
     ‖x‖ ≤ length and ‖x²‖ ≤ ‖x‖, and its class adds 1, so its contribution has L2 norm at most √(2·length² + 1).
     Proof: docs/proofs/select-refit.md.
     """
-    data, n, p = problem.data, problem.data.n_rows, problem.data.n_features
-    lengths = np.sqrt(data.row_squares(np.zeros(p), np.ones(p)))
-    # Rounded down throughout, so that the bound holds for the whole numbers themselves.
-    shrink = np.floor(np.minimum(1.0, length / np.maximum(lengths, 1e-12)) * RESIDUAL_ONE).astype(np.int64)
-    counts = class_counts(problem.loss, problem.targets)
-    sums = np.concatenate(
-        [data.gradient(shrink[:, None])[0], data.square_gradient(shrink * shrink // RESIDUAL_ONE), counts * _SUM_ONE]
-    )
+    n, p = problem.n_rows, problem.data.n_features
     sensitivity = contributions * math.ceil(math.sqrt(2 * length**2 + 1) * _SUM_ONE)
     sigma = math.ceil(noise * sensitivity)
-    means = mechanisms.gaussian(Sensitive(sums), sigma, source) / (_SUM_ONE * n)
+    means = mechanisms.gaussian(moment_sums(problem, length), sigma, source) / (_SUM_ONE * n)
     error = sigma / (_SUM_ONE * n)
     centre = np.clip(means[:p], -1.0, 1.0)
     variance = means[p : 2 * p] - centre**2
     scale = np.sqrt(np.maximum(variance, max(2 * error, _LEAST_SCALE**2)))
     return Standard(centre, scale, variance / scale**2, rates_of(means[2 * p :], n))
+
+
+def moment_sums(problem: Problem, length: float) -> Sensitive[IntArray]:
+    """Sum features, their squares and classes over rows that are shrunk to ``length``.
+
+    Rounded down throughout, so that the bound holds for the whole numbers themselves.
+
+    Privacy
+    -------
+    Sensitive. A record adds a vector of length at most √(2·length² + 1), in units of 1/(FEATURE_ONE·RESIDUAL_ONE).
+    """
+    data = problem.data
+    shrink = np.minimum(1.0, length / np.maximum(_lengths(data), 1e-12))
+    codes = np.floor(shrink * RESIDUAL_ONE).astype(np.int64)
+    sums, squares = data.gradient(codes[:, None])[0], data.square_gradient(codes * codes // RESIDUAL_ONE)
+    return Sensitive(np.concatenate([sums, squares, class_counts(problem.loss, problem.targets) * _SUM_ONE]))
 
 
 def rates_of(means: FloatArray, n_rows: int) -> FloatArray:

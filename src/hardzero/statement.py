@@ -9,8 +9,9 @@ from .privacy.budget import Neighbours
 from .privacy.events import Event
 
 _RELATION_WORDS = {
-    Neighbours.ADD_REMOVE: "one person's record is in the data or is not",
-    Neighbours.REPLACE_ONE: "one person's record is exchanged for any other",
+    Neighbours.ZERO_OUT: "one person's record counts or is empty, the number of rows being known",
+    Neighbours.REPLACE_ONE: "one person's record is exchanged for any other, the number of rows being known",
+    Neighbours.ADD_REMOVE: "one person's record is in the data or is not, the number of rows being secret too",
 }
 
 

@@ -16,6 +16,7 @@ from hardzero.privacy.budget import Budget
 from hardzero.privacy.mechanisms import Sensitive, count, select_signed
 from hardzero.privacy.randomness import SeededSource
 
+from .scores import signed
 from .statistics import chi_square_p_value, noisy_min_law
 
 ALPHA = 1e-6
@@ -58,7 +59,7 @@ def transcript_votes(eta, steps, trials, lead, seed):
 
     The mechanism is run for the win rate; the transcripts are then binomial, because the scores do not change.
     """
-    scores = Sensitive(np.array([lead], dtype=np.int64))  # one feature, two signs: a balanced pair
+    scores = signed([lead])  # one feature, two signs: a balanced pair
     source = SeededSource(seed)
     runs = 10_000
     wins = sum(select_signed(scores, 1000, eta, source)[1] == 1 for _ in range(runs))

@@ -52,6 +52,7 @@ def test_impossible_budgets_cannot_be_made(epsilon, delta):
 
 
 def test_relations_parse_and_count_contributions():
+    assert Neighbours.parse("zero-out").contributions == 1
     assert Neighbours.parse("add-remove").contributions == 1
     assert Neighbours.parse("replace-one").contributions == 2
     assert Neighbours.parse(Neighbours.REPLACE_ONE) is Neighbours.REPLACE_ONE
@@ -59,7 +60,7 @@ def test_relations_parse_and_count_contributions():
 
 @pytest.mark.parametrize("value", ["add/remove", "", None, 1])
 def test_unknown_relation_lists_the_known_ones(value):
-    with pytest.raises(ValueError, match="'add-remove' or 'replace-one'"):
+    with pytest.raises(ValueError, match="'zero-out' or 'replace-one' or 'add-remove'"):
         Neighbours.parse(value)
 
 

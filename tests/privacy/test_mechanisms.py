@@ -22,11 +22,8 @@ from hardzero.privacy.mechanisms import (
 )
 from hardzero.privacy.randomness import SeededSource
 
+from .scores import signed
 from .statistics import ALPHA, chi_square_p_value, noisy_min_law
-
-
-def scores_of(*values):
-    return Sensitive(np.array(values, dtype=np.int64))
 
 
 class Fixed(SeededSource):
@@ -73,15 +70,15 @@ def distribution(values, sensitivity, eta):
         inside = at
         for outcome in ((i, 1), (i, -1)):
             source = Fixed(inside, inside + weights[outcome] - 1)
-            assert select_signed(scores_of(*values), sensitivity, eta, source) == outcome
-            assert select_signed(scores_of(*values), sensitivity, eta, source) == outcome
+            assert select_signed(signed(values), sensitivity, eta, source) == outcome
+            assert select_signed(signed(values), sensitivity, eta, source) == outcome
             assert source.bounds == [sum(bounds)] * 2
             inside += weights[outcome]
         at += bound
         if inside < at:  # what is left is rejected, and the next draw has that much less to draw from
             for place in (inside, at - 1):
                 source = Fixed(place, 0)
-                assert select_signed(scores_of(*values), sensitivity, eta, source) == (0, 1)
+                assert select_signed(signed(values), sensitivity, eta, source) == (0, 1)
                 assert source.bounds == [sum(bounds), sum(bounds) - (at - inside)]
     return {outcome: Fraction(weight, sum(weights.values())) for outcome, weight in weights.items()}
 
@@ -140,7 +137,7 @@ def test_any_draws_lead_where_the_weights_say(values, sensitivity, eta, size, si
     source = Path(*(Fraction(int(share), 2**62) for share in rng.integers(0, 2**62, 4000)))
     if len(signs) == 2:
         tops = Sensitive(np.maximum(tops._secret, 0))
-        found = select_signed(Sensitive(whole), sensitivity, eta, source, tops)
+        found = select_signed(signed(whole, tops._secret), sensitivity, eta, source)
     else:
         found = (select(Sensitive(whole), sensitivity, eta, source, tops), 1)
     if len(signs) == 1 or all(any(v != NOBODY for v in values[i : i + size]) for i in range(0, len(values), size)):
@@ -151,17 +148,46 @@ def test_any_draws_lead_where_the_weights_say(values, sensitivity, eta, size, si
 @given(st.integers(1, 5000), st.integers(0, 2**32))
 def test_tops_that_are_handed_in_change_nothing(count, seed):
     values = np.random.default_rng(seed).integers(-(2**40), 2**40, count)
-    for choose, heights in ((select, values), (select_signed, np.abs(values))):
-        tops = Sensitive(mechanisms.block_maxima(heights))
-        assert choose(Sensitive(values), 2**35, 0.3, SeededSource(seed), tops) == choose(
-            Sensitive(values), 2**35, 0.3, SeededSource(seed)
-        )
+    tops = Sensitive(mechanisms.block_maxima(values))
+    drawn = [select(Sensitive(values), 2**35, 0.3, SeededSource(seed), *given) for given in ((), (tops,))]
+    assert drawn[0] == drawn[1]
+
+
+@given(
+    st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=30), st.permutations(range(30)), st.integers(0, 99)
+)
+def test_a_candidate_is_called_by_its_public_number(values, shuffled, seed):
+    """Whatever places they are held in: with a range at which noise cannot matter the best is found by its name."""
+    scores = np.array(values) * 4 + np.arange(len(values)) % 3  # no ties of magnitude between neighbours in the list
+    order = [place for place in shuffled if place < len(values)]
+    held = signed(scores[order], names=order)
+    for found, sign in (
+        select_signed(held, 1, 1e4, SeededSource(seed)),
+        noisy_min_signed(signed(-scores[order], names=order), 1, SeededSource(seed)),
+    ):
+        assert sign * scores[found] >= np.abs(scores).max() - 64
+
+
+@given(st.permutations(range(6)))
+def test_ties_of_noisy_min_go_by_public_numbers(order):
+    """The same draws give the same winner in any order: with a scale of 1 and equal scores most draws have ties."""
+    for seed in range(5):
+        found = noisy_min_signed(signed([0] * 6, names=order), 1, SeededSource(seed))
+        assert found == noisy_min_signed(signed([0] * 6), 1, SeededSource(seed))
+
+
+@given(st.lists(st.integers(-(2**20), 2**20), min_size=2, max_size=9), st.integers(0, 99))
+def test_noisy_min_draws_by_public_numbers(values, seed):
+    """Not by places: the records may choose these."""
+    order = np.random.default_rng(seed).permutation(len(values))
+    one = noisy_min_signed(signed(values), 2**19, SeededSource(seed))
+    assert noisy_min_signed(signed(np.array(values)[order], names=order), 2**19, SeededSource(seed)) == one
 
 
 def test_selection_frequencies_fit_and_a_wrong_eta_does_not():
     values, sensitivity, eta, n = (900, -400, 100, 0, 650), 1000, 2.0, 20_000
     source = SeededSource(11)
-    scores = scores_of(*values)
+    scores = signed(values)
     drawn = [select_signed(scores, sensitivity, eta, source) for _ in range(n)]
     outcomes = list(itertools.product(range(len(values)), (1, -1)))
     observed = [drawn.count(outcome) for outcome in outcomes]
@@ -190,7 +216,7 @@ def test_selection_among_many_blocks_fits():
 
 def test_one_selection_draws_once():
     source = Fixed(0)
-    select_signed(scores_of(5, -3), 1, 0.1, source)
+    select_signed(signed([5, -3]), 1, 0.1, source)
     assert len(source.bounds) == 1
 
 
@@ -214,7 +240,7 @@ def test_a_budget_too_small_to_sample_is_an_error():
 
 def test_noisy_min_frequencies_fit_and_a_wrong_scale_does_not():
     source = SeededSource(13)
-    scores = scores_of(400, -100)
+    scores = signed([400, -100])
     n = 10_000
     drawn = [noisy_min_signed(scores, 500, source) for _ in range(n)]
     outcomes = list(itertools.product((0, 1), (1, -1)))

@@ -117,7 +117,7 @@ class PrivateADMMLogisticRegression(PrivateFit, BinaryClassifier):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, classes, random_state
+    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
         As in :class:`SparsePrivateLogisticRegression`.
     penalty : float, default=0.005
         Weight λ of the penalty, beside the mean loss.
@@ -155,7 +155,8 @@ class PrivateADMMLogisticRegression(PrivateFit, BinaryClassifier):
         delta: float | None = None,
         *,
         bounds: Any = None,
-        neighbours: str = "add-remove",
+        neighbours: str = "zero-out",
+        n_rows: int | None = None,
         penalty: float = 0.005,
         penalty_shape: str = "l1",
         coupling: float = 0.02,
@@ -169,6 +170,7 @@ class PrivateADMMLogisticRegression(PrivateFit, BinaryClassifier):
         self.delta = delta
         self.bounds = bounds
         self.neighbours = neighbours
+        self.n_rows = n_rows
         self.penalty = penalty
         self.penalty_shape = penalty_shape
         self.coupling = coupling

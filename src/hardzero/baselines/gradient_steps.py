@@ -18,7 +18,6 @@ from ..plan import charged
 from ..privacy import accounting, mechanisms
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import Event, GaussianRelease, Repeated
-from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
 from ..progress import counted
 from ..solvers import Problem, Weights
@@ -80,11 +79,10 @@ def noisy_steps(
     rows = ClippedRows.of(problem, plan.row_norm)
     loss = problem.loss
     sigma = math.ceil(plan.noise * plan.neighbours.contributions * gradient_length(loss, plan.row_norm))
-    unit = loss.residual_unit / (RESIDUAL_ONE * FEATURE_ONE * problem.data.n_rows)
+    unit = loss.residual_unit / (RESIDUAL_ONE * FEATURE_ONE * problem.n_rows)
     coef = np.zeros((loss.outputs, problem.data.n_features))
     for _ in counted(range(plan.steps)):
-        sums = Sensitive(rows.gradient(coef).ravel())
-        slope = mechanisms.gaussian(sums, sigma, source).reshape(coef.shape) * unit
+        slope = mechanisms.gaussian(rows.gradient(coef), sigma, source).reshape(coef.shape) * unit
         coef = sparse(coef - plan.step_size * slope)
     return coef
 
@@ -126,7 +124,7 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, classes, random_state
+    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
         As in :class:`SparsePrivateLogisticRegression`.
     max_features : int, optional
         Nonzero weights that survive a step, times the number of classes where there are more than two; √p by default.
@@ -160,7 +158,8 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
         delta: float | None = None,
         *,
         bounds: Any = None,
-        neighbours: str = "add-remove",
+        neighbours: str = "zero-out",
+        n_rows: int | None = None,
         max_features: int | None = None,
         n_iter: int = 300,
         step_size: float | None = None,
@@ -173,6 +172,7 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
         self.delta = delta
         self.bounds = bounds
         self.neighbours = neighbours
+        self.n_rows = n_rows
         self.max_features = max_features
         self.n_iter = n_iter
         self.step_size = step_size
@@ -204,7 +204,7 @@ class DensePrivateLogisticRegression(_GradientSteps):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, classes, random_state
+    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
         As in :class:`SparsePrivateLogisticRegression`.
     n_iter : int, default=100
         Steps. More of them mean more noise in each.
@@ -232,7 +232,8 @@ class DensePrivateLogisticRegression(_GradientSteps):
         delta: float | None = None,
         *,
         bounds: Any = None,
-        neighbours: str = "add-remove",
+        neighbours: str = "zero-out",
+        n_rows: int | None = None,
         n_iter: int = 100,
         step_size: float | None = None,
         row_norm: float = 1.0,
@@ -244,6 +245,7 @@ class DensePrivateLogisticRegression(_GradientSteps):
         self.delta = delta
         self.bounds = bounds
         self.neighbours = neighbours
+        self.n_rows = n_rows
         self.n_iter = n_iter
         self.step_size = step_size
         self.row_norm = row_norm

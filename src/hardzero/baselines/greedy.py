@@ -84,7 +84,7 @@ def greedy_descent(problem: Problem, plan: GreedyPlan, penalised: int, source: S
     data, loss = problem.data, problem.loss
     coef = np.zeros((loss.outputs, data.n_features))
     margins = np.zeros((data.n_rows, loss.outputs))  # by rows: a row's softmax is the same however many there are
-    unit = loss.residual_unit / (RESIDUAL_ONE * FEATURE_ONE * data.n_rows)
+    unit = loss.residual_unit / (RESIDUAL_ONE * FEATURE_ONE * problem.n_rows)
     for _ in counted(range(plan.steps)):
         cap = residual_cap(loss, np.abs(coef).sum(axis=1), np.zeros(loss.outputs))
         gradient = data.gradient(residual_codes(loss, margins, problem.targets, cap)).ravel()
@@ -109,7 +109,7 @@ class PrivateGreedyLogisticRegression(PrivateFit, LinearClassifier):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, classes, random_state
+    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
         As in :class:`SparsePrivateLogisticRegression`.
     n_iter : int, default=100
         Steps, hence the largest number of nonzero weights.
@@ -142,7 +142,8 @@ class PrivateGreedyLogisticRegression(PrivateFit, LinearClassifier):
         delta: float | None = None,
         *,
         bounds: Any = None,
-        neighbours: str = "add-remove",
+        neighbours: str = "zero-out",
+        n_rows: int | None = None,
         n_iter: int = 100,
         step_size: float | None = None,
         penalty: float = 0.0,
@@ -154,6 +155,7 @@ class PrivateGreedyLogisticRegression(PrivateFit, LinearClassifier):
         self.delta = delta
         self.bounds = bounds
         self.neighbours = neighbours
+        self.n_rows = n_rows
         self.n_iter = n_iter
         self.step_size = step_size
         self.penalty = penalty

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
 from ..losses import Loss
+from ..privacy.mechanisms import Sensitive
 from ..solvers import Problem, Weights
 
 ROW_NORMS = (1e-6, 1e6)
@@ -23,7 +24,7 @@ def with_constant(problem: Problem, fit_intercept: bool) -> Problem:
     -------
     Sensitive. Every row's new entry is a public number.
     """
-    return Problem(problem.data.with_constant(), problem.targets, problem.loss) if fit_intercept else problem
+    return problem.on(problem.data.with_constant()) if fit_intercept else problem
 
 
 def split_intercept(coef: FloatArray, fit_intercept: bool) -> Weights:
@@ -59,8 +60,8 @@ class ClippedRows:
         reach = norm * (1 - _ROUNDING)
         return cls(problem, reach / np.maximum(lengths, reach), norm)
 
-    def gradient(self, coef: FloatArray) -> IntArray:
-        """Sum the rows' gradients at ``coef``, in units of 1/(RESIDUAL_ONE·FEATURE_ONE).
+    def gradient(self, coef: FloatArray) -> Sensitive[IntArray]:
+        """Sum the rows' gradients at ``coef``, output by output, in units of 1/(RESIDUAL_ONE·FEATURE_ONE).
 
         Privacy
         -------
@@ -69,7 +70,7 @@ class ClippedRows:
         data, loss = self.problem.data, self.problem.loss
         residual = loss.residual(data.margins(coef) * self.shrink[:, None], self.problem.targets)
         residual *= self.shrink[:, None] * (RESIDUAL_ONE / loss.residual_unit)
-        return data.gradient(np.trunc(residual, out=residual).astype(np.int64))
+        return Sensitive(data.gradient(np.trunc(residual, out=residual).astype(np.int64)).ravel())
 
 
 def gradient_length(loss: Loss, norm: float) -> int:

@@ -51,8 +51,15 @@ def fit(
     epsilon: Annotated[float, typer.Option(help="The whole budget of the fit.")] = 1.0,
     delta: Annotated[float | None, typer.Option(help="The guarantee's δ.", show_default="n^-1.5")] = None,
     neighbours: Annotated[
-        Neighbours, typer.Option(help="One person is there or not, or one is exchanged for another.")
-    ] = Neighbours.ADD_REMOVE,
+        Neighbours,
+        typer.Option(help="One person's record is there or empty, is exchanged for another, or is there or not."),
+    ] = Neighbours.ZERO_OUT,
+    public_rows: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="For add-remove: a public number of rows in place of the true one, which is secret."
+        ),
+    ] = None,
     method: Annotated[
         Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
     ] = Method.SELECT_REFIT,
@@ -75,7 +82,7 @@ def fit(
     """
     with clear_messages():
         from .. import progress
-        from ..commands.fit import fit_rows, read_rows, refuse_dropping, refuse_outputs
+        from ..commands.fit import fit_rows, read_rows, refuse_dropping, refuse_outputs, refuse_public_rows
         from ..commands.methods import build_estimator
         from ..readers import open_table
         from ..report import write_report
@@ -84,7 +91,14 @@ def fit(
         schema = load_schema(schema_path)
         refuse_dropping(schema, neighbours.value)
         refuse_outputs([output, report], force)
-        privacy = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours.value, "random_state": seed}
+        refuse_public_rows(neighbours.value, public_rows)
+        privacy = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "neighbours": neighbours.value,
+            "n_rows": public_rows,
+            "random_state": seed,
+        }
         estimator = build_estimator(method.value, len(schema.target.classes), privacy, option or ())
         table = open_table(source, query, form=_value(form), delimiter=delimiter)
         with steps_shown("reading rows") as shown:

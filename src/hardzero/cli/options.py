@@ -15,8 +15,9 @@ import typer
 class Neighbours(StrEnum):
     """What the guarantee is about."""
 
-    ADD_REMOVE = "add-remove"
+    ZERO_OUT = "zero-out"
     REPLACE_ONE = "replace-one"
+    ADD_REMOVE = "add-remove"
 
 
 class Form(StrEnum):

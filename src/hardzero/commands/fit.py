@@ -14,6 +14,7 @@ from ..checks import InputError
 from ..data import Bounds
 from ..encoder import SchemaEncoder
 from ..model_file import FittedModel
+from ..privacy.budget import Neighbours
 from ..readers import TableReader
 from ..readers.matrix import DENSE_FROM
 from ..schema import Schema
@@ -79,7 +80,7 @@ def fit_rows(rows: TrainingRows, schema: Schema, estimator: Any) -> FittedModel:
         *estimator.privacy_.assumed_public,
         "the schema: columns, bounds, categories, missing values",
     )
-    if schema.missing == "drop":
+    if schema.missing == "drop" and estimator.privacy_.neighbours is not Neighbours.ADD_REMOVE:
         public = (*public, "how many rows were left after those with missing values were dropped")
     estimator.privacy_ = replace(estimator.privacy_, assumed_public=public)
     return FittedModel.from_estimator(estimator, schema)
@@ -95,7 +96,26 @@ def refuse_dropping(schema: Schema, neighbours: str) -> None:
     if schema.missing == "drop" and neighbours == "replace-one":
         raise InputError(
             "the schema drops rows with missing values, which replace-one neighbours do not cover; set its missing "
-            "policy to zero, or use add-remove neighbours"
+            "policy to zero, or use zero-out neighbours, or add-remove with a public number of rows"
+        )
+
+
+def refuse_public_rows(neighbours: str, public_rows: int | None) -> None:
+    """Refuse add-remove without a public number of rows, and such a number without add-remove.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if neighbours == "add-remove" and public_rows is None:
+        raise InputError(
+            "--neighbours add-remove keeps the number of rows secret, so that another has to take its place: add "
+            "--public-rows with a number known without counting the table, or use zero-out"
+        )
+    if neighbours != "add-remove" and public_rows is not None:
+        raise InputError(
+            f"--public-rows goes with --neighbours add-remove; with {neighbours} the table's own number of rows is "
+            "published"
         )
 
 

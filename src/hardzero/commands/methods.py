@@ -24,7 +24,18 @@ METHODS = {
 }
 """Names on the command line, and classes. The last is not private."""
 
-_TAKEN = ("self", "bounds", "classes", "epsilon", "delta", "neighbours", "random_state", "solver", "count_solver")
+_TAKEN = (
+    "self",
+    "bounds",
+    "classes",
+    "epsilon",
+    "delta",
+    "neighbours",
+    "n_rows",
+    "random_state",
+    "solver",
+    "count_solver",
+)
 
 
 def build_estimator(method: str, n_classes: int, privacy: Mapping[str, Any], options: Sequence[str] = ()) -> Any:
@@ -37,7 +48,7 @@ def build_estimator(method: str, n_classes: int, privacy: Mapping[str, Any], opt
     n_classes : int
         Classes are numbered from 0.
     privacy : mapping
-        epsilon, delta, neighbours and random_state; of no use to a method that is not private.
+        epsilon, delta, neighbours, n_rows and random_state; of no use to a method that is not private.
     options : sequence of str
         Further parameters as ``name=value``.
 

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks, kernels, progress
-from ..data import BoundedData, Bounds, FloatArray, Table
+from ..data import MAX_ROWS, BoundedData, Bounds, FloatArray, Table
 from ..losses import Logistic, Loss, Softmax, Squared
 from ..plan import default_delta
 from ..privacy.budget import Budget, Neighbours
@@ -54,6 +54,14 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         """Fit as planned."""
 
     @abc.abstractmethod
+    def _public_rows(self, counted: int) -> int:
+        """Return the number of rows that everything may depend on: the one counted, where it is public."""
+
+    @abc.abstractmethod
+    def _size_in_words(self, counted: int, features: int) -> str:
+        """Say which numbers of rows and features are taken for public."""
+
+    @abc.abstractmethod
     def _statement(self, plan: Any, assumed_public: tuple[str, ...]) -> PrivacyStatement:
         """Say what was guaranteed."""
 
@@ -65,12 +73,14 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
     def _solve(self, X: Any, targets: Any, loss: Loss) -> tuple[FloatArray, FloatArray, Any]:
         """Plan before the records are looked at, then run: weights by original units, intercept, plan."""
         is_table = isinstance(X, (BoundedData, StackedData))
-        rows, features = (X.n_rows, X.n_features) if is_table else X.shape
+        counted, features = (X.n_rows, X.n_features) if is_table else X.shape
         bounds = Bounds.parse(self.bounds, features)
+        rows = self._public_rows(counted)
         plan = self._plan(Shape(rows, features, loss))
         kernels.say_what_is_missing()
         progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))
-        weights = self._run(Problem(X if is_table else BoundedData.from_matrix(X, bounds), targets, loss), plan)
+        data = X if is_table else BoundedData.from_matrix(X, bounds)
+        weights = self._run(Problem(data, targets, loss, stated_rows=rows), plan)
         return weights.coef / bounds.scale, weights.intercept, plan
 
     def _read(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
@@ -241,7 +251,7 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
             "given" if self.classes is not None else "read from y; state them with classes=… if they are not public"
         )
         public = (
-            f"the number of rows ({shape[0]}) and of features ({shape[1]}), and feature names",
+            self._size_in_words(*shape),
             "the bounds of the features",
             f"the classes ({source})",
         )
@@ -367,7 +377,7 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         self.intercept_ = float(intercept[0]) * unit
         self.support_ = np.flatnonzero(self.coef_)
         public = (
-            f"the number of rows ({X.shape[0]}) and of features ({X.shape[1]}), and feature names",
+            self._size_in_words(*X.shape),
             "the bounds of the features and of the target",
         )
         self.privacy_ = self._statement(plan, public)
@@ -392,7 +402,32 @@ class PrivateFit:
     epsilon: Any
     delta: Any
     neighbours: Any
+    n_rows: Any
     random_state: Any
+
+    def _public_rows(self, counted: int) -> int:
+        if self._relation() is not Neighbours.ADD_REMOVE:
+            if self.n_rows is not None:
+                raise ValueError(
+                    f"n_rows goes with neighbours='add-remove'; with {self.neighbours!r} the table's own number of "
+                    "rows is published: leave n_rows out, or change neighbours"
+                )
+            return counted
+        if self.n_rows is None:
+            raise ValueError(
+                "neighbours='add-remove' needs n_rows=…, a public number of rows to use in place of the true one, "
+                "which it keeps secret; state one known without counting the table, or use neighbours='zero-out'"
+            )
+        return checks.whole_within("n_rows", self.n_rows, 1, MAX_ROWS)
+
+    def _size_in_words(self, counted: int, features: int) -> str:
+        rows = self._public_rows(counted)
+        if self._relation() is Neighbours.ADD_REMOVE:
+            return (
+                f"the number of features ({features}), feature names, and the stated number of rows ({rows}); "
+                "the true number is protected"
+            )
+        return f"the number of rows ({rows}) and of features ({features}), and feature names"
 
     def _budget(self, n_rows: int) -> Budget:
         return Budget.asked(self.epsilon, default_delta(n_rows) if self.delta is None else self.delta)
@@ -424,9 +459,15 @@ class PrivateFit:
 class NonPrivateFit:
     """Says that nothing is protected."""
 
+    def _public_rows(self, counted: int) -> int:
+        return counted
+
+    def _size_in_words(self, counted: int, features: int) -> str:
+        return f"the number of rows ({counted}) and of features ({features}), and feature names"
+
     def _statement(self, plan: Any, assumed_public: tuple[str, ...]) -> PrivacyStatement:
         event = NotPrivate("weights fitted without noise")
-        return PrivacyStatement(np.inf, 0.0, Neighbours.ADD_REMOVE, (event,), assumed_public)
+        return PrivacyStatement(np.inf, 0.0, Neighbours.ZERO_OUT, (event,), assumed_public)
 
 
 def _shown_quietly(show: Callable[..., Any], **options: Any) -> Any:

@@ -93,8 +93,13 @@ class PrivateLassoLogisticRegression(PrivateFit, LinearClassifier):
         By default n^-1.5.
     bounds : pair
         Public (lower, upper): numbers, or arrays with one entry a feature. Never read them from the data.
-    neighbours : {"add-remove", "replace-one"}, default="add-remove"
-        What the guarantee is about; replace-one needs about twice the noise.
+    neighbours : {"zero-out", "replace-one", "add-remove"}, default="zero-out"
+        What the guarantee is about. Zero-out: one record is there or is empty, and the number of rows is published.
+        Replace-one: one record is exchanged for any other, which needs about twice the noise. Add-remove: one record
+        is there or is not, in a table of any size; needs ``n_rows``.
+    n_rows : int, optional
+        For add-remove: a public number of rows, such as a round figure near the expected one. It takes the place of
+        the true number wherever that would be used; the model is best where the two are close.
     radius : float, default=10.0
         Largest L1 norm of the weights on features scaled to [-1, 1].
     n_iter : int, default=1000
@@ -142,7 +147,8 @@ class PrivateLassoLogisticRegression(PrivateFit, LinearClassifier):
         delta: float | None = None,
         *,
         bounds: Any = None,
-        neighbours: str = "add-remove",
+        neighbours: str = "zero-out",
+        n_rows: int | None = None,
         radius: float = 10.0,
         n_iter: int = 1000,
         calibration: str = "tight",
@@ -155,6 +161,7 @@ class PrivateLassoLogisticRegression(PrivateFit, LinearClassifier):
         self.delta = delta
         self.bounds = bounds
         self.neighbours = neighbours
+        self.n_rows = n_rows
         self.radius = radius
         self.n_iter = n_iter
         self.calibration = calibration
@@ -188,7 +195,7 @@ class PrivateLassoRegression(PrivateFit, LinearRegressor):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, n_iter, calibration, random_state
+    epsilon, delta, bounds, neighbours, n_rows, n_iter, calibration, random_state
         As in :class:`PrivateLassoLogisticRegression`.
     target_bounds : pair
         Public (lower, upper) of the target; it is clipped to them and divided by the larger absolute one.
@@ -219,7 +226,8 @@ class PrivateLassoRegression(PrivateFit, LinearRegressor):
         *,
         bounds: Any = None,
         target_bounds: Any = None,
-        neighbours: str = "add-remove",
+        neighbours: str = "zero-out",
+        n_rows: int | None = None,
         radius: float = 1.0,
         n_iter: int = 1000,
         calibration: str = "tight",
@@ -231,6 +239,7 @@ class PrivateLassoRegression(PrivateFit, LinearRegressor):
         self.bounds = bounds
         self.target_bounds = target_bounds
         self.neighbours = neighbours
+        self.n_rows = n_rows
         self.radius = radius
         self.n_iter = n_iter
         self.calibration = calibration

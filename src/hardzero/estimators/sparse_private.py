@@ -24,8 +24,13 @@ class SparsePrivateLogisticRegression(PrivateFit, LinearClassifier):
         By default n^-1.5.
     bounds : pair
         Public (lower, upper): numbers, or arrays with one entry a feature. Never read them from the data.
-    neighbours : {"add-remove", "replace-one"}, default="add-remove"
-        What the guarantee is about; replace-one needs about twice the noise.
+    neighbours : {"zero-out", "replace-one", "add-remove"}, default="zero-out"
+        What the guarantee is about. Zero-out: one record is there or is empty, and the number of rows is published.
+        Replace-one: one record is exchanged for any other, which needs about twice the noise. Add-remove: one record
+        is there or is not, in a table of any size; needs ``n_rows``.
+    n_rows : int, optional
+        For add-remove: a public number of rows, such as a round figure near the expected one. It takes the place of
+        the true number wherever that would be used; the model is best where the two are close.
     max_features : int, optional
         Most nonzero weights with two classes, and K times as many over all K classes together with more: by default
         2√p, or fewer where the budget could not tell so many apart.
@@ -64,7 +69,8 @@ class SparsePrivateLogisticRegression(PrivateFit, LinearClassifier):
         delta: float | None = None,
         *,
         bounds: Any = None,
-        neighbours: str = "add-remove",
+        neighbours: str = "zero-out",
+        n_rows: int | None = None,
         max_features: int | None = None,
         classes: Any = None,
         random_state: int | None = None,
@@ -73,6 +79,7 @@ class SparsePrivateLogisticRegression(PrivateFit, LinearClassifier):
         self.delta = delta
         self.bounds = bounds
         self.neighbours = neighbours
+        self.n_rows = n_rows
         self.max_features = max_features
         self.classes = classes
         self.random_state = random_state

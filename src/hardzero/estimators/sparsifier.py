@@ -78,7 +78,7 @@ class SparsifierLogisticRegression(_Sparsifier, LinearClassifier):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, radius, n_iter, calibration, classes, fit_intercept, random_state
+    epsilon, delta, bounds, neighbours, n_rows, radius, n_iter, calibration, classes, fit_intercept, random_state
         As in :class:`PrivateLassoLogisticRegression`; ``epsilon`` covers the count and the fit together.
     epsilon_count : float, optional
         The part of ``epsilon`` for the count; 5 % by default.
@@ -111,7 +111,8 @@ class SparsifierLogisticRegression(_Sparsifier, LinearClassifier):
         delta: float | None = None,
         *,
         bounds: Any = None,
-        neighbours: str = "add-remove",
+        neighbours: str = "zero-out",
+        n_rows: int | None = None,
         radius: float = 10.0,
         n_iter: int = 1000,
         calibration: str = "tight",
@@ -128,6 +129,7 @@ class SparsifierLogisticRegression(_Sparsifier, LinearClassifier):
         self.delta = delta
         self.bounds = bounds
         self.neighbours = neighbours
+        self.n_rows = n_rows
         self.radius = radius
         self.n_iter = n_iter
         self.calibration = calibration
@@ -146,7 +148,7 @@ class SparsePrivateRegression(_Sparsifier, LinearRegressor):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, n_iter, calibration, fit_intercept, random_state
+    epsilon, delta, bounds, neighbours, n_rows, n_iter, calibration, fit_intercept, random_state
         As in :class:`PrivateLassoLogisticRegression`; ``epsilon`` covers the count and the fit together.
     target_bounds, radius
         As in :class:`PrivateLassoRegression`.
@@ -175,7 +177,8 @@ class SparsePrivateRegression(_Sparsifier, LinearRegressor):
         *,
         bounds: Any = None,
         target_bounds: Any = None,
-        neighbours: str = "add-remove",
+        neighbours: str = "zero-out",
+        n_rows: int | None = None,
         radius: float = 1.0,
         n_iter: int = 1000,
         calibration: str = "tight",
@@ -192,6 +195,7 @@ class SparsePrivateRegression(_Sparsifier, LinearRegressor):
         self.bounds = bounds
         self.target_bounds = target_bounds
         self.neighbours = neighbours
+        self.n_rows = n_rows
         self.radius = radius
         self.n_iter = n_iter
         self.calibration = calibration

@@ -11,21 +11,28 @@ from dataclasses import dataclass
 class Neighbours(enum.Enum):
     """Which two data sets must be hard to tell apart.
 
-    ``ADD_REMOVE``: one record is there or is not, all public constants (the number of rows used for scaling among
-    them) held fixed. ``REPLACE_ONE``: one record is exchanged for another; the same noise then protects half as much.
+    ``ZERO_OUT``: one record is replaced by an empty one, which adds nothing to any sum; the number of rows is
+    published. ``REPLACE_ONE``: one record is exchanged for another; the same noise then protects half as much.
+    ``ADD_REMOVE``: one record is there or is not, in tables of any size: nothing may depend on the true number of
+    rows, so a public number has to be stated in its place.
 
     Privacy
     -------
-    Data-independent; the relation is part of every guarantee.
+    Data-independent; the relation is part of every guarantee (docs/proofs/index.md).
     """
 
-    ADD_REMOVE = "add-remove"
+    ZERO_OUT = "zero-out"
     REPLACE_ONE = "replace-one"
+    ADD_REMOVE = "add-remove"
 
     @property
     def contributions(self) -> int:
         """How many single-record contributions separate a sum over one data set from its neighbour's."""
-        return 1 if self is Neighbours.ADD_REMOVE else 2
+        match self:
+            case Neighbours.ZERO_OUT | Neighbours.ADD_REMOVE:
+                return 1
+            case Neighbours.REPLACE_ONE:
+                return 2
 
     @classmethod
     def parse(cls, value: Neighbours | str) -> Neighbours:

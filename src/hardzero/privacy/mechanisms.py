@@ -35,6 +35,44 @@ class Sensitive(Generic[T]):
 
 
 @dataclass(frozen=True)
+class SignedScores:
+    """Candidates of a selection, both signs of each, held in an order that may depend on the records.
+
+    ``slopes`` has ``NOBODY`` where there is no candidate; ``tops`` is the largest magnitude of each block of
+    ``block_size`` slopes, which saves looking at all of them; ``names`` is every candidate's public number.
+    """
+
+    slopes: Sensitive[IntArray]
+    tops: Sensitive[IntArray]
+    names: Sensitive[IntArray]
+
+
+class Candidates:
+    """Scores to choose among several times; whoever is chosen is taken out."""
+
+    def __init__(self, scores: Sensitive[IntArray]) -> None:
+        self._left = scores._secret.copy()
+        self._tops = block_maxima(self._left)
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def choose(self, sensitivity: int, eta: float, source: Source) -> int:
+        """Choose one of those that are left.
+
+        Privacy
+        -------
+        Releases one index with bounded range ``eta``, as :func:`select` does.
+        """
+        index = select(Sensitive(self._left), sensitivity, eta, source, Sensitive(self._tops))
+        size = block_size(len(self._left))
+        start = index // size * size
+        self._left[index] = NOBODY
+        self._tops[index // size] = self._left[start : start + size].max()
+        return index
+
+
+@dataclass(frozen=True)
 class WeightTable:
     """Integer weights of the exponential mechanism by depth below the best score; the last holds for all below it.
 
@@ -53,7 +91,7 @@ _FINE = 2**48  # units in the standard deviation of a linear term
 _GAP = 2**12  # units in the distance by which a minimiser may be missed
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4)  # a table takes up to 8 MB, and a fit uses one or two
 def weight_table(eta: float, candidates: int) -> WeightTable:
     """Build weights whose bounded range is at most ``eta``, rounding included.
 
@@ -94,37 +132,37 @@ def select(
     return _draw(values, np.maximum(heights, -(2**61)), _PLUS, sensitivity, eta, source)[0]
 
 
-def select_signed(
-    scores: Sensitive[IntArray], sensitivity: int, eta: float, source: Source, tops: Sensitive[IntArray] | None = None
-) -> tuple[int, int]:
-    """Choose among ``+scores`` and ``-scores``: an index and a sign, in one draw.
+def select_signed(scores: SignedScores, sensitivity: int, eta: float, source: Source) -> tuple[int, int]:
+    """Choose among ``+slopes`` and ``-slopes``: a candidate's public number and a sign, in one draw.
 
-    The same as :func:`select` over the 2p numbers s₀, -s₀, s₁, -s₁, …; ``tops`` holds the largest magnitudes.
+    The same as :func:`select` over the 2p numbers s₀, -s₀, s₁, -s₁, …, in whatever order they are held.
 
     Privacy
     -------
-    Releases an index and a sign with bounded range ``eta`` if no score moves by more than ``sensitivity``.
-    Proof: docs/proofs/selection.md.
+    Releases a number and a sign with bounded range ``eta`` if no candidate's score moves by more than
+    ``sensitivity``. Proof: docs/proofs/selection.md.
     """
-    values = scores._secret
-    heights = block_maxima(np.abs(values)) if tops is None else tops._secret
-    return _draw(values, heights, _PLUS_MINUS, sensitivity, eta, source)
+    place, sign = _draw(scores.slopes._secret, scores.tops._secret, _PLUS_MINUS, sensitivity, eta, source)
+    return int(scores.names._secret[place]), sign
 
 
-def noisy_min_signed(scores: Sensitive[IntArray], scale: int, source: Source) -> tuple[int, int]:
-    """Choose among ``+scores`` and ``-scores`` by the smallest score plus Laplace noise: the published way.
+def noisy_min_signed(scores: SignedScores, scale: int, source: Source) -> tuple[int, int]:
+    """Choose among ``+slopes`` and ``-slopes`` by the smallest score plus Laplace noise: the published way.
+
+    Ties go to the smaller public number: the order in which candidates are held may depend on the records.
 
     Privacy
     -------
-    Releases an index and a sign; 2Δ/scale-DP if no score moves by more than Δ between neighbours.
+    Releases a number and a sign; 2Δ/scale-DP if no candidate's score moves by more than Δ between neighbours.
     Proof: docs/proofs/noisy-min.md.
     """
-    places = np.flatnonzero(scores._secret != NOBODY)
-    values = scores._secret[places]
+    places = np.flatnonzero(scores.slopes._secret != NOBODY)
+    names = scores.names._secret[places]
+    order = np.argsort(names)
+    values = scores.slopes._secret[places[order]]
     noise = discrete_laplace(source, 2 * len(values), scale)
-    noisy = np.concatenate([values, -values]) + noise
-    place = int(np.argmin(noisy))
-    return int(places[place % len(values)]), 1 if place < len(values) else -1
+    winner = int(np.argmin(np.concatenate([values, -values]) + noise))
+    return int(names[order[winner % len(values)]]), 1 if winner < len(values) else -1
 
 
 def count(value: Sensitive[int], lowest: int, highest: int, epsilon: float, source: Source) -> int:

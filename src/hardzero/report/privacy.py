@@ -10,16 +10,22 @@ from ..statement import PrivacyStatement
 from . import wording
 
 _UNIT = {
-    Neighbours.ADD_REMOVE: (
-        "One record, which is in the data or is not (add-remove, also called unbounded neighbours). "
-        "The guarantee compares the model with the one that would have been released had any one record been absent."
+    Neighbours.ZERO_OUT: (
+        "One record, which counts or is empty (zero-out neighbours); the number of rows is published. The guarantee "
+        "compares the model with the one that would have been released had any one record been empty."
     ),
     Neighbours.REPLACE_ONE: (
-        "One record, which is exchanged for any other (replace-one, also called bounded neighbours). The "
-        " guarantee compares the model with the one that would have been released had any one record been different."
+        "One record, which is exchanged for any other (replace-one neighbours); the number of rows is published. The "
+        "guarantee compares the model with the one that would have been released had any one record been different."
+    ),
+    Neighbours.ADD_REMOVE: (
+        "One record, which is in the data or is not (add-remove neighbours); a stated number of rows takes the place "
+        "of the true one, which is protected as well. The guarantee compares the model with the one that would have "
+        "been released had any one record been absent."
     ),
 }
 _QUESTION = {
+    Neighbours.ZERO_OUT: "whether a certain person's record counts",
     Neighbours.ADD_REMOVE: "whether a certain person's record is in the data",
     Neighbours.REPLACE_ONE: "which of two possible records a certain person has",
 }

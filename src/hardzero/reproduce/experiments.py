@@ -83,7 +83,7 @@ def _fit(trial: Trial, split: Split) -> object:
 
 def private(data: str, method: str, epsilon: float, seeds: Iterable[int], **parameters: float) -> list[Trial]:
     """Trials of a private method under the paper's relation, adding or removing a record."""
-    return [Trial(data, method, epsilon, "add-remove", seed, _frozen(parameters)) for seed in seeds]
+    return [Trial(data, method, epsilon, "zero-out", seed, _frozen(parameters)) for seed in seeds]
 
 
 def non_private(data: str, method: str, seeds: Iterable[int], **parameters: float) -> list[Trial]:
