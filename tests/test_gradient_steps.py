@@ -19,6 +19,7 @@ from hardzero.losses import Logistic, Softmax
 from hardzero.plan import charged
 from hardzero.privacy.budget import Budget, BudgetExceededError, Neighbours
 from hardzero.privacy.events import GaussianRelease, Repeated
+from hardzero.privacy.mechanisms import exact
 
 from .released_path import UNIT, epsilon_by_hand, following, heard_in, largest_correlation
 from .test_standard import (

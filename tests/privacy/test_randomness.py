@@ -1,4 +1,5 @@
 import math
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -138,3 +139,39 @@ def test_random_state_decides_the_source():
         source_for(True)
     with pytest.raises(ValueError, match="random_state"):
         source_for(-1)
+
+
+def test_the_system_is_asked_at_each_draw(monkeypatch):
+    """No pool that a forked child would share, or that a copy of the process could replay."""
+    asked = []
+
+    def urandom(count, real=os.urandom):
+        asked.append(count)
+        return real(count)
+
+    monkeypatch.setattr(os, "urandom", urandom)
+    source = SystemSource()
+    for draw in (lambda: source.octets(5), lambda: source.below(1000), lambda: source.words(3)):
+        before = len(asked)
+        draw()
+        draw()
+        assert len(asked) >= before + 2
+    assert asked[:2] == [5, 5]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_draws_for_itself():
+    """128 bits of parent and child, after both have used the source before the fork; a collision has chance 2⁻¹²⁸."""
+    source = SystemSource()
+    source.octets(16)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, source.octets(16))
+        os._exit(0)
+    os.waitpid(child, 0)
+    try:
+        assert os.read(reading, 16) != source.octets(16)
+    finally:
+        os.close(reading)
+        os.close(writing)
