@@ -140,6 +140,27 @@ def test_only_the_exact_selector_and_intercept_open_a_value_unprotected():
     assert users == {"optimum.py"}
 
 
+def makers_of_sensitive_values():
+    """Dotted names of the functions outside the core that wrap what they have computed from records."""
+    for path in FILES:
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if layer_of(path) == "privacy":
+            continue
+        for node in ast.parse(path.read_text()).body:
+            is_class = isinstance(node, ast.ClassDef)
+            for part in node.body if is_class else [node]:
+                if isinstance(part, ast.FunctionDef) and re.search(r"\bSensitive\(", ast.unparse(part)):
+                    yield ".".join([module, *([node.name] if is_class else []), part.name])
+
+
+def test_the_page_on_the_trusted_base_lists_all_that_mechanisms_receive():
+    page = (ROOT.parents[1] / "docs" / "trusted-base.md").read_text()
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert sorted(name for row in rows for name in re.findall(r"`([\w.]+)`", row)) == sorted(
+        makers_of_sensitive_values()
+    )
+
+
 @EVERY_FILE
 def test_numpys_global_generator_is_never_used(path):
     text = path.read_text()

@@ -182,11 +182,20 @@ def screen_features(problem: Problem, screen: Screen, contributions: int, source
     """
     n = problem.n_rows
     sigma = math.ceil(screen.rate_noise * contributions * RESIDUAL_ONE)
-    counts = Sensitive(class_counts(problem.loss, problem.targets) * RESIDUAL_ONE)
-    rates = rates_of(mechanisms.gaussian(counts, sigma, source) / (n * RESIDUAL_ONE), n)
+    rates = rates_of(mechanisms.gaussian(class_sums(problem), sigma, source) / (n * RESIDUAL_ONE), n)
     cap = math.ceil(float(np.maximum(rates, 1 - rates).max()) * RESIDUAL_ONE)
     candidates = Candidates(screening_scores(problem, rates, cap))
     return choose_several(candidates, screen.kept, contributions * cap * FEATURE_ONE, screen.eta, source)
+
+
+def class_sums(problem: Problem) -> Sensitive[IntArray]:
+    """Count the rows of each class, in units of 1/RESIDUAL_ONE.
+
+    Privacy
+    -------
+    Sensitive. A record adds RESIDUAL_ONE in one place, or nothing.
+    """
+    return Sensitive(class_counts(problem.loss, problem.targets) * RESIDUAL_ONE)
 
 
 def screening_scores(problem: Problem, rates: FloatArray, cap: int) -> Sensitive[IntArray]:
