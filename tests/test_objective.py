@@ -192,6 +192,14 @@ def test_what_cannot_be_minimised_exactly_enough_is_not_released(monkeypatch):
         minimise_logistic(rows, np.zeros(2), 1.0, np.ones(2))
 
 
+def test_a_method_that_runs_away_is_not_released(monkeypatch):
+    rows = rows_of(np.array([[1.0, 0.3]]), [1], 2.0)
+    for runaway in (np.nan, np.inf, 1e200):
+        monkeypatch.setattr(objective, "cg", lambda *args, away=runaway, **options: (np.full(2, away), 0))
+        with pytest.raises(RuntimeError, match="as exactly as the guarantee needs"):
+            minimise_logistic(rows, np.zeros(2), 1.0, np.ones(2))
+
+
 def test_noise_too_coarse_for_the_gap_is_refused_before_any_record_is_read():
     """A unit of the discrete noise may move the minimiser by a quarter of a gap, no more."""
     coarse = Perturbation(1e-9, 3.0, 100.0, ())

@@ -128,6 +128,8 @@ def minimise_logistic(rows: ClippedRows, centre: FloatArray, convexity: float, l
 
     w = centre.copy()
     for _ in range(_NEWTON_STEPS):
+        if not np.isfinite(w @ w):
+            break
         margins = shrink * _precise_margins(rows.problem.data, w)
         probability = expit(margins)
         slopes = _precise_sums(rows.problem.data, shrink * (probability - y))
