@@ -110,6 +110,7 @@ def perturbed_logistic(
     return mechanisms.perturbed_minimum(minimise, len(centre), sigma, _GAP, plan.gap_noise, source)
 
 
+@np.errstate(all="ignore")  # a warning on the way would be a message from the records
 def minimise_logistic(rows: ClippedRows, centre: FloatArray, convexity: float, linear: FloatArray) -> FloatArray:
     """Newton's method, its equations solved by conjugate gradients; within ¾ of ``_GAP`` of the minimiser.
 
@@ -128,7 +129,7 @@ def minimise_logistic(rows: ClippedRows, centre: FloatArray, convexity: float, l
 
     w = centre.copy()
     for _ in range(_NEWTON_STEPS):
-        if not np.isfinite(w @ w):
+        if not np.isfinite(w @ w):  # nothing that large can be certified, or written in whole numbers
             break
         margins = shrink * _precise_margins(rows.problem.data, w)
         probability = expit(margins)
