@@ -14,18 +14,20 @@ from scipy import stats
 from scipy.integrate import trapezoid
 from scipy.special import expit, logsumexp, softmax
 
-from hardzero.data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
+from hardzero.data import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, BoundedData, Bounds
+from hardzero.descent import Descent, Iterate, noisy_descent
 from hardzero.geometry import L1Ball
 from hardzero.losses import Logistic, Softmax, Squared, residual_cap, residual_codes
 from hardzero.optimum import l1_optimum
 from hardzero.plan import paper_noise
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget
-from hardzero.privacy.events import PerturbedMinimum
+from hardzero.privacy.events import PerturbedMinimum, PureRelease
 from hardzero.privacy.mechanisms import noise_ratio, select_signed, weight_table
 from hardzero.privacy.randomness import SeededSource
 from hardzero.solvers import ExponentialSelector, Problem, frank_wolfe, residual_sum_sensitivity
 from hardzero.sparsify import keep_largest, scaled_count
+from hardzero.standard import Standard
 
 from .privacy.scores import signed
 
@@ -63,6 +65,51 @@ def test_table_keeps_its_range_rounding_included(eta, candidates):
     assert 2 * drop.max() <= eta
     assert 2 * drop.max() >= 0.99 * eta
     assert candidates * int(table.weights[0]) <= 2**62
+
+
+@pytest.mark.parametrize("eta", [2.0**-40, 2.0**-39, 1e-9])
+def test_table_keeps_its_range_at_the_smallest_eta(eta):
+    table = weight_table(eta, 2)
+    start, end = int(table.weights[0]), int(table.weights[min(table.levels, len(table.weights) - 1)])
+    with localcontext() as context:
+        context.prec = 60
+        drop = (Decimal(start) / Decimal(end)).ln()
+        assert Decimal("0.8") * Decimal(eta) <= 2 * drop <= Decimal(eta)
+    with pytest.raises(ValueError, match="cannot be sampled exactly"):
+        weight_table(0.99 * 2.0**-40, 2)
+
+
+def law_of_selection(values, sensitivity, eta, slots):
+    """By the definition: the weight of each signed candidate by its depth, divided by their sum."""
+    table = weight_table(eta, slots)
+    levels = np.stack([values, -values], axis=1) // -(-sensitivity // table.levels)
+    depth = np.minimum(levels.max() - levels, len(table.weights) - 1)
+    return (table.weights[depth] / table.weights[depth].sum()).ravel()
+
+
+@pytest.mark.parametrize("order", ["names", "popularity", "chance"])
+def test_the_law_of_a_selection_does_not_depend_on_the_order_of_places(order):
+    """χ² at 1e-6 over 20 000 draws among 1100 names in blocks of two; the law with two names exchanged is caught."""
+    rng = np.random.default_rng(5)
+    scores = rng.integers(-50, 50, 1100)
+    scores[[3, 40, 41, 700, 1099]] = [5000, -4700, 4600, 4500, -5000]
+    places = {"names": np.arange(1100), "popularity": np.argsort(-np.abs(scores)), "chance": rng.permutation(1100)}
+    names = places[order]
+    source, eta, sensitivity = SeededSource(11), 1.0, 400
+    held = signed(scores[names], names=names)
+    drawn = [select_signed(held, sensitivity, eta, source) for _ in range(20_000)]
+    seen = np.bincount([2 * name + (sign < 0) for name, sign in drawn], minlength=2200)
+    law = law_of_selection(scores, sensitivity, eta, 2200)
+
+    def fit(law):
+        common = law * 20_000 > 20
+        observed = np.append(seen[common], seen[~common].sum())
+        return stats.chisquare(observed, np.append(law[common], law[~common].sum()) * 20_000).pvalue
+
+    assert fit(law) > 1e-6
+    exchanged = law.copy()
+    exchanged[[6, 82]] = law[[82, 6]]
+    assert fit(exchanged) < 1e-6
 
 
 def renyi(p, q, alpha):
@@ -112,6 +159,8 @@ def test_published_noise_by_optimal_composition():
 
 def test_tight_scale_against_the_published_one():
     scale = 2 / accounting.selection_eta(PUBLISHED, 1000)
+    assert round(scale, 2) == 127.92
+    assert round(paper_noise(PUBLISHED, 1000), 2) == 303.49
     assert round(scale / paper_noise(PUBLISHED, 1000), 4) == 0.4215
 
 
@@ -150,6 +199,28 @@ def test_attack_on_the_published_noise_under_replace_one(claimed, reached):
     assert round(binomial_epsilon(1000, negative, 1 - negative, 1e-5), 2) == reached
 
 
+def chance_of_the_first(lead, scale, wins_ties):
+    """That the first of two candidates, ``lead`` ahead, has the smaller noisy score; discrete Laplace noise."""
+    z = np.arange(-2000, 2001)
+    law = np.exp(-np.abs(z) / scale)
+    law /= law.sum()
+    below = np.cumsum(law)
+    threshold = z + lead - (not wins_ties)  # the first one's noise must not exceed this, given the second's
+    return float(np.sum(law * np.where(threshold < -2000, 0.0, below[np.clip(threshold + 2000, 0, 4000)])))
+
+
+@pytest.mark.parametrize("scale", [3.0, 10.0])
+def test_ties_by_names_keep_the_cost_and_ties_by_a_datas_order_do_not(scale):
+    """Neighbours move two scores by 1 each, in opposite directions: the cost may be e^(2/scale)."""
+    allowed = math.exp(2 / scale)
+    for lead in (-150, -20, 0, 20):
+        for wins_ties in (True, False):
+            ratio = chance_of_the_first(lead, scale, wins_ties) / chance_of_the_first(lead - 2, scale, wins_ties)
+            assert ratio <= allowed
+    twin = chance_of_the_first(-150, scale, True) / chance_of_the_first(-152, scale, False)
+    assert allowed * 1.05 < twin <= math.exp(3 / scale)
+
+
 # count.md
 
 
@@ -163,6 +234,14 @@ def test_the_count_is_a_coin_flip():
     shares = [at_least(10 - v) + at_least(v) for v in range(11)]
     assert round(max(shares), 4) == 0.9781
     assert round(min(shares), 4) == 0.9777
+    assert round(1 - at_least(1), 3) == 0.501  # from the lower end: to itself, and to the other
+    assert round(at_least(10), 3) == 0.477
+
+
+def test_counts_too_coarse_to_draw_are_refused():
+    noise_ratio(1, 2.0**-31.99)
+    with pytest.raises(ValueError, match="too small for a count"):
+        noise_ratio(1, 2.0**-32.01)
 
 
 @given(st.integers(1, 10**6), st.floats(1e-3, 100))
@@ -234,6 +313,31 @@ def test_constant_of_the_conversion():
         constant = (1 - 1 / alpha) ** alpha / (alpha - 1)
         highest = np.max(-np.expm1(-y) * np.exp(-(alpha - 1) * y))
         assert 0.999 * constant <= highest <= constant * (1 + 1e-12)
+
+
+def true_log_delta(rho, epsilon):
+    """The conversion of section 2 at its best order, to 60 digits; any order gives a valid bound."""
+
+    def at(gap):
+        return gap * ((1 + gap) * rho - epsilon - (1 + 1 / gap).ln()) - (1 + gap).ln()
+
+    low, high = Decimal(-60), Decimal(60)
+    for _ in range(100):
+        middle = (low + high) / 2
+        gap = middle.exp()
+        falling = (2 * gap + 1) * rho - epsilon < (1 + 1 / gap).ln()
+        low, high = (middle, high) if falling else (low, middle)
+    return at(low.exp())
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-4, 1e-2, 1.0, 100.0])
+@pytest.mark.parametrize("delta", [1e-15, 1e-5, 0.1])
+def test_what_is_calibrated_keeps_to_delta_in_sixty_digits(epsilon, delta):
+    eta = accounting.selection_eta(Budget(epsilon, delta), 1000)
+    with localcontext() as context:
+        context.prec = 60
+        excess = true_log_delta(1000 * Decimal(eta) ** 2 / 8, Decimal(epsilon)) - Decimal(delta).ln()
+    assert -1e-8 < excess <= 0
 
 
 @pytest.mark.parametrize("rho", [1e-3, 0.03, 1.0])
@@ -420,7 +524,7 @@ def test_explicit_utility_bound(eta, n_iter, contributions):
     table = weight_table(eta, 2 * p)
     theta = 2 * radius * 2 * p * int(table.weights[-1]) / int(table.weights[0])
     first = 2 * (value(np.zeros((1, p))) - least) / ((n_iter + 1) * (n_iter + 2))
-    bound = first + 2 * radius**2 / (n_iter + 2) + b * (1.002 * math.log(2 * p) + 0.01)
+    bound = first + 2 * radius**2 / (n_iter + 2) + b * (1.002 * math.log(2 * p) + 0.005)
     bound += 2.0**-20 * (1 + 2.0**-8) * radius + theta
     assert np.mean(gaps) <= bound
     assert np.mean(gaps) >= 0
@@ -447,6 +551,32 @@ def test_sparsifier_bound_grows_as_fewer_are_kept():
     c = np.arange(50)
     assert np.all(np.diff((50 - c) / (c + 1)) < 0)
     assert scaled_count(10, 0.5, 50) == 5  # below min_features = 10, so that 5 is what the bound needs
+
+
+@pytest.mark.parametrize("eta", [2.0**-20, 1e-3, 0.1, 1.0])
+@pytest.mark.parametrize("candidates", [2, 2**20])
+def test_constants_of_one_selections_utility(eta, candidates):
+    """Section 4(b): s·((ln N + 2τ)/r + 1) ≤ (2Δ/η)·(1.002·ln N + 0.005), from the table itself."""
+    levels, sensitivity = weight_table(eta, candidates).levels, 2**28
+    tau = 2.0 ** -max(math.ceil(math.log2(2.0**13 / eta)), 4) + 2.0**-45
+    unit, rate = -(-sensitivity // levels), (eta - 4 * tau) / (2 * levels)
+    log_n = math.log(candidates)
+    deficit = unit * ((log_n + 2 * tau) / rate + 1)
+    assert deficit <= 2 * sensitivity / eta * (1.002 * log_n + 0.005)
+    best = (
+        9 * unit - 1
+    )  # a score just below a level's end, against one at the end of the next but one, and negative ones
+    for other in (best - unit, -unit, -unit - 1, -3 * unit):
+        depth = best // unit - other // unit
+        assert best - other < (depth + 1) * unit
+
+
+# sparsifier.md
+
+
+def test_what_the_count_takes_of_the_budget():
+    assert PureRelease("count", 0.05).cost.rho == pytest.approx(0.00125)
+    assert round(accounting.rho_of_budget(PUBLISHED), 5) == 0.03056
 
 
 # multinomial.md
@@ -513,3 +643,54 @@ def test_objective_perturbation_needs_half_the_published_noise(bend, ratio):
         Budget(1.0, 1e-5), lambda inverse: [PerturbedMinimum("weights", 1 / inverse, bend)], 1.0
     )
     assert 1 / inverse / published == pytest.approx(ratio, abs=5e-4)
+
+
+def test_rounding_of_the_perturbed_minimum_stays_within_three_gaps():
+    """Rounded to units of γ/2^12 in each of 8·10^6 coordinates, from within γ of the minimiser, on either side."""
+    within = 1 + math.sqrt(8e6) * 0.5 / 2**12
+    assert within <= 1.35
+    assert 2 * within <= 2.7
+
+
+# --- Relations, and the noisy descent -----------------------------------------------------------------------------
+
+
+def test_slack_of_the_descent_covers_the_largest_table():
+    """Section 9 of select-refit.md, for the least scale: the code allows 2 + 2^26·2^-24 units a coordinate."""
+    u, scale = Fraction(1, 2**53), Fraction(2, 100)
+
+    def apart(n):
+        largest = n * 2**20
+        one_side = (2 * largest * u + 2 * largest * (1 + u) * u) / scale * (1 + u) + 2 * largest * u / scale
+        return 1 + 2 * one_side
+
+    assert apart(MAX_ROWS) == pytest.approx(5.69, abs=0.005)
+    assert apart(MAX_ROWS) <= 2 + MAX_ROWS * Fraction(1, 2**24) == 6
+    assert (apart(2**24) - 1) == pytest.approx(1.1719, abs=5e-5)
+    assert apart(7.15e7) < 6 < apart(7.17e7)
+    assert math.log2(100 * MAX_ROWS * 2**20) < 52.7
+
+
+def test_lengths_have_room_for_the_rounding_of_eight_million_columns():
+    assert 8e6 * 2.0**-53 < 0.89e-9
+    assert (8e6 + 80) * 2.0**-53 * (1 + 2e-8) < 0.999e-9
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(3)], ids=["two", "three"])
+@pytest.mark.parametrize("public", [1, 50, 10**6])
+def test_a_descent_stays_within_its_bound_however_far_the_public_number_is_off(loss, public):
+    """relations.md: no weight or intercept moves by more than 10·T·(4N/n + rate·noise); noise of one unit here."""
+    rng = np.random.default_rng(8)
+    n, p, steps = 3000, 6, 40
+    X = rng.uniform(-1, 1, (n, p))
+    targets = (X[:, :1] > 0.2).astype(float) if loss.outputs == 1 else rng.integers(0, 3, n)
+    problem = Problem(BoundedData.from_matrix(X, Bounds.parse((-1, 1), p)), targets, loss)
+    standard = Standard(np.zeros(p), np.full(p, 0.02), np.ones(p), np.full(loss.outputs, 0.5))
+    rate, clip = loss.intercept_rate / (public * (p + 1.0)), 0.5 * math.sqrt(p)
+    assert rate * max(clip, loss.residual_norm) <= 4 / public
+    start = Iterate(np.zeros((loss.outputs, p)), np.zeros(loss.outputs))
+    plan = Descent(steps, rate, clip, 1, np.ones((loss.outputs, p), dtype=bool))
+    end = noisy_descent(problem, standard, start, plan, SeededSource(9))
+    moved = max(np.abs(end.coef).max(), np.abs(end.intercept).max())
+    noise = 20 / RESIDUAL_ONE  # ten standard deviations, twice for an intercept
+    assert 0 < moved <= 10 * steps * (4 * n / public + rate * noise)

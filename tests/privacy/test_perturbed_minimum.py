@@ -189,7 +189,7 @@ REPLACE_ONE = [(2, ([*others, a], [*others, b])) for others in OTHERS for a, b i
 WORST = [(noise, bend) for noise in (0.3, 1.0, 4.0, 30.0, 1000.0) for bend in (0.01, 0.1, 1.0, 10.0)]
 
 
-@pytest.mark.parametrize("pairs", [ADD_REMOVE, REPLACE_ONE], ids=["add-remove", "replace-one"])
+@pytest.mark.parametrize("pairs", [ADD_REMOVE, REPLACE_ONE], ids=["zero-out and add-remove", "replace-one"])
 def test_no_neighbours_are_further_apart_than_is_charged(pairs):
     """And some are nearly as far: the bound is no empty one."""
     ratios = {}

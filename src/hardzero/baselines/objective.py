@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 from scipy.special import expit
 
-from ..data import FloatArray
+from ..data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, Table
 from ..losses import Logistic
 from ..privacy import accounting, mechanisms
 from ..privacy.budget import Budget
@@ -24,6 +24,12 @@ _GAP = 1e-6
 _GAP_SHARE = 0.01
 _LEAST_CONVEXITY = 1e-3
 _NEWTON_STEPS = 200
+_UNIT_ROUNDOFF = 2.0**-53
+_WEIGHT_LIMBS, _WEIGHT_LIMB = 4, 2.0**14
+"""Pieces of 14 bits: products with up to ``MAX_FEATURES`` features are summed without rounding."""
+_RESIDUAL_LIMBS = 3
+_LONGEST = 2.0**21
+"""Weights whose absolute values sum to more have pieces whose products are rounded after all."""
 _FLAT = 1e-10
 """A promised decrease below this share of the objective drowns in rounding: the full step is taken."""
 
@@ -66,8 +72,9 @@ def plan_perturbation(
     """
     if convexity < _LEAST_CONVEXITY:
         raise ValueError(
-            f"a strong convexity of {convexity:.3g} violates convexity ≥ {_LEAST_CONVEXITY:g}: below, minimisers may "
-            "be too far away to be found exactly; use a larger l2_penalty or coupling"
+            f"a strong convexity of {convexity:.3g} (l2_penalty, or the number of rows times coupling) violates "
+            f"convexity ≥ {_LEAST_CONVEXITY:g}: below, minimisers may be too far away to be found exactly; "
+            "use a larger l2_penalty or coupling"
         )
     gap_noise = math.sqrt(times / (2 * _GAP_SHARE * accounting.rho_left(budget, others)))
     gap = Repeated(GaussianRelease("distance to the exact minimiser", gap_noise), times)
@@ -103,14 +110,16 @@ def perturbed_logistic(
     return mechanisms.perturbed_minimum(minimise, len(centre), sigma, _GAP, plan.gap_noise, source)
 
 
+@np.errstate(all="ignore")  # a warning on the way would be a message from the records
 def minimise_logistic(rows: ClippedRows, centre: FloatArray, convexity: float, linear: FloatArray) -> FloatArray:
-    """Newton's method, its equations solved by conjugate gradients; within ``_GAP`` of the minimiser.
+    """Newton's method, its equations solved by conjugate gradients; within ¾ of ``_GAP`` of the minimiser.
 
-    The objective is strongly convex, so the length of its gradient divided by ``convexity`` bounds the distance.
+    The objective is strongly convex, so the length of its gradient divided by ``convexity`` bounds the distance. That
+    length is the computed one and what rounding can have hidden.
 
     Privacy
     -------
-    Sensitive.
+    Sensitive. That it fails, which is an error, depends on the records: docs/proofs/objective-perturbation.md.
     """
     X, shrink, y = rows.problem.data.columns(), rows.shrink, rows.problem.targets[:, 0]
 
@@ -120,11 +129,14 @@ def minimise_logistic(rows: ClippedRows, centre: FloatArray, convexity: float, l
 
     w = centre.copy()
     for _ in range(_NEWTON_STEPS):
-        margins = shrink * (X @ w)
+        if not np.isfinite(w @ w):  # nothing that large can be certified, or written in whole numbers
+            break
+        margins = shrink * _precise_margins(rows.problem.data, w)
         probability = expit(margins)
-        gradient = X.T @ (shrink * (probability - y)) + convexity * (w - centre) + linear
+        slopes = _precise_sums(rows.problem.data, shrink * (probability - y))
+        gradient = slopes + convexity * (w - centre) + linear
         length = float(np.linalg.norm(gradient))
-        if length <= 0.5 * _GAP * convexity:
+        if length + gradient_rounding(rows, w, centre, convexity, linear) <= 0.75 * _GAP * convexity:
             return w
         weight = shrink**2 * probability * (1 - probability)
         step, _ = cg(
@@ -138,7 +150,53 @@ def minimise_logistic(rows: ClippedRows, centre: FloatArray, convexity: float, l
             while value(w + size * step, shrink * (X @ (w + size * step))) > start + 1e-4 * size * slope:
                 size /= 2
         w = w + size * step
-    raise RuntimeError("the perturbed objective could not be minimised as exactly as the guarantee needs")
+    raise RuntimeError(
+        "the perturbed objective could not be minimised as exactly as the guarantee needs; use a larger l2_penalty "
+        "or coupling"
+    )
+
+
+def gradient_rounding(
+    rows: ClippedRows, w: FloatArray, centre: FloatArray, convexity: float, linear: FloatArray
+) -> float:
+    """Bound the distance between the computed gradient and the true one, whatever the roundings were.
+
+    Privacy
+    -------
+    Sensitive. Proof: docs/proofs/objective-perturbation.md.
+    """
+    if not np.abs(w).sum() <= _LONGEST:
+        return math.inf
+    n, p, longest = rows.problem.data.n_rows, len(w), rows.norm
+    size, from_centre = float(np.linalg.norm(w)), float(np.linalg.norm(centre))
+    of_rows = n * longest * (32 + longest * size) + n * math.sqrt(p) * (1 + longest**2) / 32
+    of_others = convexity * (size + from_centre) + float(np.linalg.norm(linear))
+    return _UNIT_ROUNDOFF * (of_rows + 4 * of_others)
+
+
+def _precise_margins(data: Table, w: FloatArray) -> FloatArray:
+    """X·w with a few roundings in all, however many features there are: weights go in pieces, summed exactly."""
+    parts, rest, unit = [], w, 1.0
+    for _ in range(_WEIGHT_LIMBS):
+        piece = np.rint(rest * _WEIGHT_LIMB)
+        parts.append(data.margins(piece[None, :] / _WEIGHT_LIMB)[:, 0] * unit)
+        rest, unit = rest * _WEIGHT_LIMB - piece, unit / _WEIGHT_LIMB
+    return np.asarray(sum(reversed(parts)))  # the smallest first
+
+
+def _precise_sums(data: Table, values: FloatArray) -> FloatArray:
+    """X'·values with a few roundings in all, however many rows there are: values go in pieces, summed exactly."""
+    pieces, rest = [], values
+    for _ in range(_RESIDUAL_LIMBS):
+        rest = rest * RESIDUAL_ONE
+        piece = np.rint(rest)
+        pieces.append(piece)
+        rest = rest - piece
+    sums = data.gradient(np.column_stack(pieces).astype(np.int64))
+    total = np.zeros(data.n_features)
+    for part in reversed(sums):
+        total = (total + part) / RESIDUAL_ONE
+    return np.asarray(total / FEATURE_ONE)
 
 
 def _hessian(X: Any, weight: FloatArray, convexity: float) -> LinearOperator:
