@@ -132,9 +132,9 @@ def _planned_by_callers(estimator: Any) -> _Planned | None:
     while frame is not None:
         module, function = frame.f_globals.get("__name__"), frame.f_code.co_name
         if module == _SEARCH and function == "evaluate_candidates":
-            planned = _of_search(estimator, frame.f_locals)
+            planned = _of_search(estimator, frame.f_locals) or planned
         elif module == _CROSS_VALIDATION and "cv" in frame.f_locals:
-            planned = _of_cross_validation(estimator, function, frame.f_locals)
+            planned = _of_cross_validation(estimator, function, frame.f_locals) or planned
         frame = frame.f_back
     return planned
 
@@ -154,7 +154,7 @@ def _of_search(estimator: Any, seen: dict[str, Any]) -> _Planned | None:
 def _of_cross_validation(estimator: Any, function: str, seen: dict[str, Any]) -> _Planned | None:
     try:
         splits = seen["cv"].get_n_splits(seen.get("X"), seen.get("y"), seen.get("groups"))
-    except Exception:  # a splitter of the user's own; the warning comes at the second fit instead
+    except Exception:  # not a splitter yet, or one of the user's own: the warning comes at the second fit instead
         return None
     exact = function in _COUNTED and _is_all_that_is_fitted(estimator, seen.get("estimator"))
     return _Planned(function, splits, splits * _asked_epsilon({}, estimator.epsilon), exact)
