@@ -33,9 +33,9 @@ _OBJECTS = (
     "such an argument must be converted from its string or object form to a number first"
 )
 _MISSING = "contains NaN or infinity; replace them or leave those rows out"
-_COMPLEX = "Complex data not supported: {} must hold real numbers; give real and imaginary parts as two features"
+_COMPLEX = "Complex data not supported: {} must hold real numbers; convert it first"
 _MASKED = "{} is a masked array with masked entries; fill them with public values or leave those rows out"
-_CANNOT = "{} cannot be read as an array of numbers; give a NumPy array, a SciPy sparse matrix or a data frame"
+_CANNOT = "{} cannot be read as an array; give a NumPy array or a data frame, its rows of equal length"
 
 _KINDS = {"i": "whole numbers", "u": "whole numbers", "f": "floating-point numbers", "b": "booleans", "U": "text"}
 
@@ -200,7 +200,9 @@ def _from_objects(name: str, array: NDArray[Any]) -> NDArray[np.float64]:
             raise TypeError(f"{name} {_OBJECTS}")
     try:
         return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:  # a whole number beyond all floating-point numbers
+        raise ValueError(f"{name} {_MISSING}") from None
+    except (TypeError, ValueError):
         raise TypeError(f"{name} {_OBJECTS}") from None
 
 
