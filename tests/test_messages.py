@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn import config_context
+from sklearn.metrics import accuracy_score, r2_score
 
 import hardzero
 
@@ -202,6 +203,14 @@ def test_fit_shows_nothing_of_targets(kind, bad):
     assert_tells_nothing(lambda: make(kind).fit(X, (BAD_TARGET | BAD_TEXT_TARGET)[bad](y)))
 
 
+@pytest.mark.parametrize("bad", BAD_TARGET | BAD_TEXT_TARGET)
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
+def test_scores_show_nothing_of_targets(kind, bad):
+    X, y = good(kind)
+    model = make(kind).fit(X, y)
+    assert_tells_nothing(lambda: model.score(X, (BAD_TARGET | BAD_TEXT_TARGET)[bad](y)))
+
+
 @pytest.mark.parametrize("classes", ["from-y", None])
 @pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
 def test_a_single_label_is_not_shown(kind, classes):
@@ -219,6 +228,15 @@ def test_a_column_vector_of_labels_is_taken_with_a_warning_that_shows_none():
         column = make(hardzero.SparsePrivateLogisticRegression, classes=["other", WORD]).fit(X, words[:, None])
     assert np.array_equal(flat.coef_, column.coef_)
     assert not any(WORD in str(warning.message) for warning in heard)
+
+
+def test_scores_are_those_of_scikit_learn():
+    weight = np.arange(N) + 1.0
+    for kind, metric in ((hardzero.LassoLogisticRegression, accuracy_score), (REGRESSORS[0], r2_score)):
+        X, y = good(kind)
+        model = make(kind).fit(X, y)
+        assert model.score(X, y) == pytest.approx(metric(y, model.predict(X)))
+        assert model.score(X, list(y), weight) == pytest.approx(metric(y, model.predict(X), sample_weight=weight))
 
 
 def test_the_detector_sees_what_is_planted():

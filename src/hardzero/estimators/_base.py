@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks, kernels, progress
@@ -279,6 +280,18 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         places = self.predict_proba(X).argmax(axis=1)
         return self.classes_[places]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted.
+
+        Privacy
+        -------
+        Not private: computed from the rows and labels given.
+        """
+        predicted = self.predict(X)
+        labels = _input.read_labels(y, len(predicted), type(self).__name__)
+        _input.refuse_other_labels(labels, self.classes_)
+        return float(np.average(labels == predicted, weights=sample_weight))
+
     def _row_labels(self) -> list[str]:
         if len(self.classes_) == 2:
             return [f"{self.classes_[1]} against {self.classes_[0]}"]
@@ -352,6 +365,17 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         Post-processing, as far as the training data are concerned.
         """
         return self._margins(X)[:, 0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², the share of the target's variance that is predicted.
+
+        Privacy
+        -------
+        Not private: computed from the rows and targets given.
+        """
+        predicted = self.predict(X)
+        target = _input.read_target(y, len(predicted), type(self).__name__)
+        return float(r2_score(target, predicted, sample_weight=sample_weight))
 
     def _row_labels(self) -> list[str]:
         return ["target"]

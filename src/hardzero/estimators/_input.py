@@ -378,6 +378,18 @@ def encode_labels(y: NDArray[Any], classes: Any, *, required: bool) -> Encoded:
     return Encoded(given, places, "the classes (given)")
 
 
+def refuse_other_labels(labels: NDArray[Any], classes: NDArray[Any]) -> None:
+    """Refuse text where classes are numbers, and the other way round: no row could be right.
+
+    Privacy
+    -------
+    Messages show no label.
+    """
+    kinds = [_KINDS[array.dtype.kind] for array in (labels, classes)]
+    if kinds.count("text") == 1:
+        raise ValueError(f"y holds {kinds[0]}, but the classes of this model are {kinds[1]}; convert y first")
+
+
 def _parsed_classes(classes: Any) -> NDArray[Any]:
     """Return stated classes in order."""
     if isinstance(classes, str):
