@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks, kernels, progress
@@ -373,6 +372,8 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         -------
         Not private: computed from the rows and targets given.
         """
+        from sklearn.metrics import r2_score  # noqa: PLC0415 - slow to load, and fits do not need it
+
         predicted = self.predict(X)
         target = _input.read_target(y, len(predicted), type(self).__name__)
         return float(r2_score(target, predicted, sample_weight=sample_weight))
