@@ -30,11 +30,11 @@ def forget_peak() -> bool:
 def main(name: str, shrink: int, estimator: str, steps: int) -> None:
     data = sample(name, shrink)
     if estimator == "flagship":
-        model = SparsePrivateLogisticRegression(1.0, bounds=data.bounds)
+        model = SparsePrivateLogisticRegression(1.0, bounds=data.bounds, classes="from-y")
     else:
-        model = PrivateLassoLogisticRegression(1.0, 1 / data.rows, bounds=data.bounds, n_iter=steps)
+        model = PrivateLassoLogisticRegression(1.0, 1 / data.rows, bounds=data.bounds, n_iter=steps, classes="from-y")
     small = sample("synth", 100)  # loads what a first fit loads
-    type(model)(1.0, bounds=small.bounds).fit(small.X, small.y)
+    type(model)(1.0, bounds=small.bounds, classes="from-y").fit(small.X, small.y)
     exact = STATUS.exists() and forget_peak()
     before = field("VmRSS") if STATUS.exists() else 0
     model.fit(data.X, data.y)

@@ -24,7 +24,7 @@ CASES = [
 
 def measure(kind: type, parameters: dict[str, float], epsilon: float, seed: int) -> tuple[float, float]:
     split = load_split("synthetic", seed)
-    model = kind(epsilon, split.delta, bounds=(-1, 1), random_state=seed, **parameters)
+    model = kind(epsilon, split.delta, bounds=(-1, 1), classes="from-y", random_state=seed, **parameters)
     model.fit(split.X_train, split.y_train)
     found = np.count_nonzero(model.support_ < 8)
     return 100 * (1 - model.score(split.X_test, split.y_test)), 2 * found / (len(model.support_) + 8)

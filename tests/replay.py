@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from hardzero import progress
+from hardzero.estimators._repeats import _Family
 from hardzero.model_file import FittedModel
 from hardzero.privacy import mechanisms
 from hardzero.privacy.mechanisms import NOBODY, Sensitive, SignedScores
@@ -122,4 +123,6 @@ def _bits(value):
     """Equal only to the last bit: -0.0 is not 0.0, and 1 is not 1.0."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return (str(value.dtype), value.shape, value.tobytes())
+    if isinstance(value, _Family):  # named by chance
+        return (value.fits, value.epsilon, value.delta, value.warned)
     return repr(value)

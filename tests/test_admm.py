@@ -23,7 +23,7 @@ from .test_objective import ALPHA, GAP, rows_of, seen_by_the_fit
 from .test_select_refit_twins import largest_correlation
 from .test_standard import every_relation, neighbours_of, problem_of, recording
 
-QUIET = {"epsilon": 1e12, "delta": 1e-6, "bounds": (-1, 1), "random_state": 80}
+QUIET = {"epsilon": 1e12, "delta": 1e-6, "bounds": (-1, 1), "classes": "from-y", "random_state": 80}
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,9 @@ def test_without_a_penalty_all_weights_are_kept(task):
 def test_dense_and_sparse_records_give_the_same_model(task):
     X, y, _ = task
     one, other = (
-        PrivateADMMLogisticRegression(2.0, 1e-4, bounds=(-1, 1), n_iter=3, random_state=81).fit(store(X), y)
+        PrivateADMMLogisticRegression(2.0, 1e-4, bounds=(-1, 1), n_iter=3, random_state=81, classes="from-y").fit(
+            store(X), y
+        )
         for store in (np.asarray, sparse.csr_array)
     )
     assert one.support_.tolist() == other.support_.tolist()
@@ -265,7 +267,7 @@ def test_too_loose_a_coupling_is_refused_with_the_inequality_and_a_number_that_w
 )
 def test_parameters_that_make_no_sense_are_refused(task, wrong, message):
     """An error and no weights; published code returns random ones."""
-    model = PrivateADMMLogisticRegression(bounds=(-1, 1), **wrong)
+    model = PrivateADMMLogisticRegression(bounds=(-1, 1), classes=[0, 1], **wrong)
     with pytest.raises(ValueError, match=message):
         model.fit(*task[:2])
     assert not hasattr(model, "coef_")
@@ -273,4 +275,4 @@ def test_parameters_that_make_no_sense_are_refused(task, wrong, message):
 
 def test_three_classes_are_refused(task):
     with pytest.raises(ValueError, match="Only binary classification is supported"):
-        PrivateADMMLogisticRegression(bounds=(-1, 1)).fit(task[0], np.arange(1000) % 3)
+        PrivateADMMLogisticRegression(bounds=(-1, 1), classes="from-y").fit(task[0], np.arange(1000) % 3)

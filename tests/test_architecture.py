@@ -189,7 +189,7 @@ def test_hardzero_works_where_none_of_these_is_installed():
 import sys
 sys.modules.update(dict.fromkeys({NEVER_LOADED!r}))  # importing any of them now fails
 import hardzero
-model = hardzero.PrivateLassoLogisticRegression(bounds=(0, 1), n_iter=2).fit([[0, 1], [1, 0]], [0, 1])
+model = hardzero.PrivateLassoLogisticRegression(bounds=(0, 1), classes=[0, 1], n_iter=2).fit([[0, 1], [1, 0]], [0, 1])
 print(model.coef_.shape)
 """
     assert run_python(code) == ["(1,", "2)"]

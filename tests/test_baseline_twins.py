@@ -167,7 +167,9 @@ def test_a_dense_iterate_returned_as_sparse_is_caught(monkeypatch):
     X, y = rng.uniform(-1, 1, size=(100, 12)), rng.integers(0, 2, size=100)
 
     def kept():
-        model = PrivateIGHTLogisticRegression(bounds=(-1, 1), n_iter=5, max_features=4, random_state=0).fit(X, y)
+        model = PrivateIGHTLogisticRegression(
+            bounds=(-1, 1), n_iter=5, max_features=4, random_state=0, classes="from-y"
+        ).fit(X, y)
         return np.count_nonzero(model.coef_)
 
     assert kept() == 4
@@ -182,7 +184,9 @@ def charged_and_heard():
     """Choices and numbers that a fit is charged for, and those that were heard, with the length of each number."""
     rng = np.random.default_rng(3)
     X, y = rng.uniform(-1, 1, size=(60, 5)), rng.integers(0, 2, size=60)
-    model, heard = heard_in(lambda: PrivateGreedyLogisticRegression(bounds=(-1, 1), n_iter=6).fit(X, y))
+    model, heard = heard_in(
+        lambda: PrivateGreedyLogisticRegression(bounds=(-1, 1), n_iter=6, classes="from-y").fit(X, y)
+    )
     choices, numbers = (event.times for event in model.privacy_.events)
     return (choices, [1] * numbers), (heard.selections, [len(noise) for noise in heard.noises])
 
@@ -191,7 +195,9 @@ def share_of_the_best(fits=200):
     """How often the better of two coordinates is chosen at a budget at which both should be chosen alike."""
     X, y = np.array([[1.0, 0.0]] * 6), np.array([0, 0, 0, 0, 0, 1])
     chosen = [
-        PrivateGreedyLogisticRegression(0.001, delta=1e-6, bounds=(-1, 1), n_iter=1, random_state=seed).fit(X, y)
+        PrivateGreedyLogisticRegression(
+            0.001, delta=1e-6, bounds=(-1, 1), n_iter=1, random_state=seed, classes="from-y"
+        ).fit(X, y)
         for seed in range(fits)
     ]
     return np.mean([model.support_[0] == 0 for model in chosen])

@@ -142,7 +142,7 @@ def test_an_option_may_be_text(folder):
 def test_predicting_from_a_model_without_a_schema(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(500, 2))
-    estimator = SparsePrivateLogisticRegression(epsilon=50.0, bounds=(-1, 1)).fit(X, X[:, 0] > 0)
+    estimator = SparsePrivateLogisticRegression(epsilon=50.0, bounds=(-1, 1), classes="from-y").fit(X, X[:, 0] > 0)
     FittedModel.from_estimator(estimator, feature_names=["a", "b"]).save(tmp_path / "model.json")
     (tmp_path / "new.csv").write_text("b,a\n0.1,0.9\n0.1,-0.9\n")
     assert call("predict", tmp_path / "model.json", tmp_path / "new.csv", "-o", tmp_path / "out.csv").exit_code == 0

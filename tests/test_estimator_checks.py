@@ -9,15 +9,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import hardzero
 
 LOOSE = {"epsilon": 1e6, "delta": 1e-3, "bounds": (-20, 20), "n_iter": 300}
-BASELINE = {"epsilon": 1e6, "delta": 1e-3, "bounds": (-20, 20), "fit_intercept": True}
+CLASSES = {"classes": "from-y"}  # the checks come with labels of many kinds
+BASELINE = {"epsilon": 1e6, "delta": 1e-3, "bounds": (-20, 20), "fit_intercept": True, **CLASSES}
 
 ESTIMATORS = [
     hardzero.LassoLogisticRegression(radius=50.0, bounds=(-20, 20), solver=hardzero.ExactSolver(tol=1e-4)),
-    hardzero.PrivateLassoLogisticRegression(**LOOSE, radius=200.0, fit_intercept=True),
+    hardzero.PrivateLassoLogisticRegression(**LOOSE, **CLASSES, radius=200.0, fit_intercept=True),
     hardzero.SparsifierLogisticRegression(
-        **LOOSE, radius=200.0, fit_intercept=True, count_solver=hardzero.ExactSolver(tol=1e-3)
+        **LOOSE, **CLASSES, radius=200.0, fit_intercept=True, count_solver=hardzero.ExactSolver(tol=1e-3)
     ),
-    hardzero.SparsePrivateLogisticRegression(epsilon=1e6, delta=1e-3, bounds=(-20, 20)),
+    hardzero.SparsePrivateLogisticRegression(epsilon=1e6, delta=1e-3, bounds=(-20, 20), **CLASSES),
     hardzero.TwoStageLogisticRegression(**BASELINE, n_blocks=3, max_features=10),
     hardzero.PrivateADMMLogisticRegression(**BASELINE, penalty=1e-5, n_iter=20),
     hardzero.PrivateIGHTLogisticRegression(**BASELINE, max_features=10),

@@ -34,7 +34,7 @@ from .test_standard import (
 )
 
 STEPS = 4
-LOOSE = {"epsilon": 1e10, "delta": 1e-3, "bounds": (-1, 1), "random_state": 0}
+LOOSE = {"epsilon": 1e10, "delta": 1e-3, "bounds": (-1, 1), "classes": "from-y", "random_state": 0}
 BOTH = [DensePrivateLogisticRegression, PrivateIGHTLogisticRegression]
 both_methods = pytest.mark.parametrize("kind", BOTH, ids=["dense", "ight"])
 with_and_without = pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
@@ -48,7 +48,7 @@ def sums_of_both(
     runs, ends = [], []
     for side in neighbours_of(relation, X, y):
         problem = with_constant(problem_of(loss, *side, store), constant)
-        ight = PrivateIGHTLogisticRegression(max_features=keep, fit_intercept=constant)
+        ight = PrivateIGHTLogisticRegression(max_features=keep, fit_intercept=constant, classes="from-y")
         sparse = ight._sparse(problem) if keep else (lambda coef: coef)
         with following(problem.data.n_rows, *path) as recorder:
             ends.append(noisy_steps(problem, replace(plan, noise=1.0), sparse, None))
@@ -144,7 +144,15 @@ def test_rows_of_zeros_are_as_silent_as_others():
 def wide_fit(kind, neighbours="zero-out", p=500, steps=8):
     rng = np.random.default_rng(2)
     X, y = rng.uniform(-1, 1, size=(50, p)), rng.integers(0, 2, size=50)
-    model = kind(bounds=(-1, 1), delta=1e-5, n_iter=steps, neighbours=neighbours, row_norm=2.0, random_state=3)
+    model = kind(
+        bounds=(-1, 1),
+        classes="from-y",
+        delta=1e-5,
+        n_iter=steps,
+        neighbours=neighbours,
+        row_norm=2.0,
+        random_state=3,
+    )
     return heard_in(lambda: model.fit(X, y))
 
 
@@ -168,7 +176,9 @@ def test_every_step_has_fresh_noise_of_the_declared_size(kind, neighbours):
 def test_every_release_is_charged(kind, intercept, classes):
     rng = np.random.default_rng(4)
     X, y = rng.uniform(-1, 1, size=(40, 3)), np.arange(40) % classes
-    model, heard = heard_in(lambda: kind(bounds=(-1, 1), n_iter=7, fit_intercept=intercept).fit(X, y))
+    model, heard = heard_in(
+        lambda: kind(bounds=(-1, 1), classes="from-y", n_iter=7, fit_intercept=intercept).fit(X, y)
+    )
     assert [(type(event.event), event.times) for event in model.privacy_.events] == [(GaussianRelease, 7)]
     weights = (3 + intercept) * (1 if classes == 2 else 3)
     assert [len(noise) for noise in heard.noises] == [weights] * 7
@@ -199,7 +209,7 @@ def test_a_plan_that_costs_more_than_was_asked_for_is_refused():
 @both_methods
 def test_a_step_that_is_too_long_names_the_inequality(kind, classes, norm, longest):
     X, y = np.ones((6, 2)), np.arange(6) % classes
-    model = kind(bounds=(-1, 1), n_iter=2, row_norm=norm, step_size=longest * 1.01)
+    model = kind(bounds=(-1, 1), classes="from-y", n_iter=2, row_norm=norm, step_size=longest * 1.01)
     with pytest.raises(
         ValueError, match=rf"step_size = .* violates step_size·L ≤ 1, .* at most {longest:g}, or None"
     ):
@@ -274,7 +284,7 @@ def test_exactly_as_many_weights_as_asked_for_survive_and_intercepts_besides(int
     """At a usual budget: noise hardly ever ties or makes a zero (once in 2³⁰ at most)."""
     rng = np.random.default_rng(6)
     X, y = rng.uniform(-1, 1, size=(200, 20)), np.arange(200) % classes
-    shared = {"bounds": (-1, 1), "n_iter": 10, "fit_intercept": intercept, "random_state": 8}
+    shared = {"bounds": (-1, 1), "classes": "from-y", "n_iter": 10, "fit_intercept": intercept, "random_state": 8}
     sparse = PrivateIGHTLogisticRegression(**shared, max_features=limit).fit(X, y)
     dense = DensePrivateLogisticRegression(**shared).fit(X, y)
     assert np.count_nonzero(sparse.coef_) == kept

@@ -22,7 +22,7 @@ from .released_path import UNIT, epsilon_by_hand, following, heard_in
 from .test_standard import dense_and_sparse, every_loss, every_relation, neighbours_of, problem_of, records, within
 
 STEPS = 5
-LOOSE = {"epsilon": 1e12, "delta": 1e-3, "bounds": (-1, 1), "random_state": 0}
+LOOSE = {"epsilon": 1e12, "delta": 1e-3, "bounds": (-1, 1), "classes": "from-y", "random_state": 0}
 with_and_without = pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
 
 
@@ -132,7 +132,9 @@ def test_every_number_has_fresh_noise_of_the_declared_size(neighbours):
     """600 values, five standard errors for their size and for the correlation of successive ones."""
     rng = np.random.default_rng(3)
     X, y = rng.uniform(-1, 1, size=(50, 6)), rng.integers(0, 2, size=50)
-    model = PrivateGreedyLogisticRegression(bounds=(-1, 1), n_iter=600, neighbours=neighbours, random_state=4)
+    model = PrivateGreedyLogisticRegression(
+        bounds=(-1, 1), n_iter=600, neighbours=neighbours, random_state=4, classes="from-y"
+    )
     model, heard = heard_in(lambda: model.fit(X, y))
     noise = model.privacy_.events[1].event.noise
     most = Neighbours.parse(neighbours).contributions * UNIT
@@ -150,7 +152,7 @@ def test_every_number_has_fresh_noise_of_the_declared_size(neighbours):
 def test_every_step_is_charged_for_one_choice_and_one_number(intercept, classes):
     rng = np.random.default_rng(5)
     X, y = rng.uniform(-1, 1, size=(40, 3)), np.arange(40) % classes
-    model = PrivateGreedyLogisticRegression(bounds=(-1, 1), n_iter=7, fit_intercept=intercept)
+    model = PrivateGreedyLogisticRegression(bounds=(-1, 1), n_iter=7, fit_intercept=intercept, classes="from-y")
     model, heard = heard_in(lambda: model.fit(X, y))
     assert [(type(e.event), e.times) for e in model.privacy_.events] == [(Selection, 7), (GaussianRelease, 7)]
     assert heard.selections == 7
@@ -176,7 +178,7 @@ def test_plans_keep_within_their_budget_and_use_it(relation):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_step_that_is_too_long_names_the_inequality(classes):
     X, y = np.ones((6, 2)), np.arange(6) % classes
-    model = PrivateGreedyLogisticRegression(bounds=(-1, 1), n_iter=2, step_size=4.01)
+    model = PrivateGreedyLogisticRegression(bounds=(-1, 1), n_iter=2, step_size=4.01, classes="from-y")
     with pytest.raises(ValueError, match=r"step_size = 4.01 violates step_size·M ≤ 1, .* use at most 4, or None"):
         model.fit(X, y)
     assert np.all(np.isfinite(model.set_params(step_size=4.0).fit(X, y).coef_))
@@ -271,7 +273,7 @@ def test_no_more_weights_than_steps(classes, steps):
     counts = []
     for seed in range(20):
         model = PrivateGreedyLogisticRegression(
-            0.01, bounds=(-1, 1), n_iter=steps, fit_intercept=True, random_state=seed
+            0.01, bounds=(-1, 1), n_iter=steps, fit_intercept=True, random_state=seed, classes="from-y"
         ).fit(X, y)
         counts.append(np.count_nonzero(model.coef_) + np.count_nonzero(model.intercept_))
     assert min(counts) >= 1

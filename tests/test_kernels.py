@@ -30,7 +30,7 @@ X = rng.uniform(-1, 1, size=(900, 30)) * (rng.random((900, 30)) < 0.4)
 y = (X[:, 0] - X[:, 1] + 0.3 * rng.standard_normal(900) > 0) + 1 * (X[:, 2] > 0.3)
 for labels in (y, y > 0):
     for estimator in (PrivateLassoLogisticRegression(n_iter=150), SparsePrivateLogisticRegression()):
-        estimator.set_params(epsilon=3.0, bounds=(-1, 1), random_state=5)
+        estimator.set_params(epsilon=3.0, bounds=(-1, 1), classes="from-y", random_state=5)
         for stored in (X, sparse.csr_array(X), sparse.csc_array(X), np.asfortranarray(X)):
             estimator.fit(stored, labels)
             print(estimator.coef_.tobytes().hex(), estimator.intercept_.tobytes().hex())

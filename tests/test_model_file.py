@@ -63,7 +63,7 @@ def test_it_predicts_ten_thousand_rows_of_many_classes_to_one_in_a_million():
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(10_000, 8))
     y = np.array(["red", "green", "blue"])[X[:, :3].argmax(axis=1)]
-    estimator = PrivateLassoLogisticRegression(epsilon=5.0, bounds=(-3, 3), n_iter=40).fit(X, y)
+    estimator = PrivateLassoLogisticRegression(epsilon=5.0, bounds=(-3, 3), n_iter=40, classes="from-y").fit(X, y)
     model = FittedModel.from_json(FittedModel.from_estimator(estimator).to_json())
     assert model.positive is None
     assert model.decision_function(X).shape == (10_000, 3)
@@ -120,7 +120,9 @@ def test_a_file_holds_released_and_public_values_only(binary):
 
 def test_the_seed_is_not_written_and_the_stamp_is(binary_task):
     X, y = binary_task
-    estimator = PrivateLassoLogisticRegression(bounds=(-1, 1), n_iter=3, random_state=987654).fit(X, y)
+    estimator = PrivateLassoLogisticRegression(bounds=(-1, 1), n_iter=3, random_state=987654, classes="from-y").fit(
+        X, y
+    )
     text = FittedModel.from_estimator(estimator).to_json()
     assert "987654" not in text
     assert json.loads(text)["privacy"]["seeded"] is True

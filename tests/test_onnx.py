@@ -86,7 +86,7 @@ def test_a_matrix_of_floats_and_many_classes(labels):
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(10_000, 8)).astype(np.float32)
     y = np.array(labels)[X[:, :3].argmax(axis=1)]
-    estimator = PrivateLassoLogisticRegression(epsilon=5.0, bounds=(-3, 3), n_iter=40).fit(X, y)
+    estimator = PrivateLassoLogisticRegression(epsilon=5.0, bounds=(-3, 3), n_iter=40, classes="from-y").fit(X, y)
     label, probabilities = session(FittedModel.from_estimator(estimator)).run(None, {"X": X})
     np.testing.assert_allclose(probabilities, estimator.predict_proba(X), atol=1e-6)
     np.testing.assert_array_equal(label, estimator.predict(X))

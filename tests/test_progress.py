@@ -8,7 +8,7 @@ from hardzero import progress
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(-1, 1, size=(400, 6)), RNG.integers(0, 2, size=400)
-COMMON = {"epsilon": 1.0, "bounds": (-1, 1), "random_state": 0}
+COMMON = {"epsilon": 1.0, "bounds": (-1, 1), "classes": "from-y", "random_state": 0}
 MODELS = [
     hardzero.SparsePrivateLogisticRegression(**COMMON),
     hardzero.PrivateLassoLogisticRegression(**COMMON, n_iter=20),

@@ -261,7 +261,7 @@ def test_notebooks_show_the_weights_and_the_guarantee(binary_task):
     assert "x0" in shown.inside("tbody")
     assert estimator._repr_mimebundle_()["text/html"] == estimator._repr_html_()
     assert "and 5 smaller effects" in fragment(made_up(names=[f"f{i}" for i in range(20)], coef=((1.0,) * 20,)))
-    seeded = SparsePrivateLogisticRegression(bounds=(-1, 1), random_state=0).fit(X, y)
+    seeded = SparsePrivateLogisticRegression(bounds=(-1, 1), random_state=0, classes="from-y").fit(X, y)
     assert "NOT PRIVATE" in seeded._repr_html_()
 
 

@@ -274,7 +274,9 @@ def test_on_pure_noise_little_is_kept_but_never_nothing(classes):
     rng = np.random.default_rng(16)
     X, y = rng.uniform(-1, 1, size=(3000, 40)), rng.integers(0, classes, size=3000)
     kept = [
-        np.count_nonzero(SparsePrivateLogisticRegression(bounds=(-1, 1), random_state=seed).fit(X, y).coef_)
+        np.count_nonzero(
+            SparsePrivateLogisticRegression(bounds=(-1, 1), random_state=seed, classes="from-y").fit(X, y).coef_
+        )
         for seed in range(6)
     ]
     assert min(kept) >= 1
@@ -332,7 +334,7 @@ def test_the_support_is_found_at_epsilon_one(seed):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(10_000, 60))
     y = rng.random(10_000) < expit(3 * X[:, 4] - 3 * X[:, 20] + 2 * X[:, 33])
-    model = SparsePrivateLogisticRegression(1.0, bounds=(-1, 1), random_state=seed).fit(X, y)
+    model = SparsePrivateLogisticRegression(1.0, bounds=(-1, 1), random_state=seed, classes="from-y").fit(X, y)
     assert {4, 20, 33} <= set(model.support_.tolist())
     assert len(model.support_) <= 6
     assert np.sign(model.coef_[0, [4, 20, 33]]).tolist() == [1, -1, 1]
@@ -344,7 +346,7 @@ def test_without_signal_the_base_rate_is_found(rate):
     rng = np.random.default_rng(20)
     X = rng.uniform(0, 1, size=(20_000, 20))
     y = rng.random(20_000) < rate
-    model = SparsePrivateLogisticRegression(1.0, bounds=(0, 1), random_state=21).fit(X, y)
+    model = SparsePrivateLogisticRegression(1.0, bounds=(0, 1), random_state=21, classes="from-y").fit(X, y)
     assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.015)
 
 
@@ -352,7 +354,7 @@ def test_several_classes_are_told_apart():
     rng = np.random.default_rng(22)
     X = rng.uniform(-1, 1, size=(8000, 30))
     y = np.argmax(X[:, [3, 7, 11]] + 0.2 * rng.standard_normal((8000, 3)), axis=1)
-    model = SparsePrivateLogisticRegression(1.0, bounds=(-1, 1), random_state=23).fit(X, y)
+    model = SparsePrivateLogisticRegression(1.0, bounds=(-1, 1), random_state=23, classes="from-y").fit(X, y)
     assert {3, 7, 11} <= set(model.support_.tolist())
     assert model.score(X, y) > 0.75
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
@@ -393,7 +395,9 @@ def test_one_feature_is_as_many_as_asked_for():
     rng = np.random.default_rng(29)
     X = rng.uniform(-1, 1, size=(3000, 10))
     y = X[:, 2] + X[:, 6] > 0
-    model = SparsePrivateLogisticRegression(2.0, bounds=(-1, 1), max_features=1, random_state=30).fit(X, y)
+    model = SparsePrivateLogisticRegression(
+        2.0, bounds=(-1, 1), max_features=1, random_state=30, classes="from-y"
+    ).fit(X, y)
     assert len(model.support_) == 1
     assert model.support_[0] in (2, 6)
 
@@ -403,7 +407,9 @@ def test_the_limit_counts_weights_over_all_classes():
     rng = np.random.default_rng(32)
     X = rng.uniform(-1, 1, size=(4000, 6))
     y = np.where(X[:, 0] + X[:, 1] + X[:, 2] > 0.3, 0, 1 + rng.integers(0, 2, size=4000))
-    model = SparsePrivateLogisticRegression(5.0, bounds=(-1, 1), max_features=1, random_state=33).fit(X, y)
+    model = SparsePrivateLogisticRegression(
+        5.0, bounds=(-1, 1), max_features=1, random_state=33, classes="from-y"
+    ).fit(X, y)
     assert 1 <= np.count_nonzero(model.coef_) <= 3
 
 
@@ -411,18 +417,22 @@ def test_noise_that_drowns_everything_still_gives_a_model():
     """So large an intercept that every computed probability is 0 or 1."""
     X, y = EXTREMES["ten rows"]
     for seed in range(20):
-        model = SparsePrivateLogisticRegression(0.01, bounds=(-1, 1), random_state=seed).fit(X[:, :1], y)
+        model = SparsePrivateLogisticRegression(0.01, bounds=(-1, 1), random_state=seed, classes="from-y").fit(
+            X[:, :1], y
+        )
         assert np.all(np.isfinite(model.coef_))
 
 
 def test_without_a_seed_a_fit_is_private_and_with_one_it_says_that_it_is_not():
     X, y = EXTREMES["one feature"]
-    private = [SparsePrivateLogisticRegression(bounds=(-1, 1)).fit(X, y) for _ in range(2)]
+    private = [SparsePrivateLogisticRegression(bounds=(-1, 1), classes="from-y").fit(X, y) for _ in range(2)]
     assert all(model.privacy_.is_private for model in private)
     assert "NOT PRIVATE" not in repr(private[0].privacy_)
     assert private[0].privacy_.epsilon <= 1.0
     assert not np.array_equal(private[0].intercept_, private[1].intercept_)
-    seeded = [SparsePrivateLogisticRegression(bounds=(-1, 1), random_state=31).fit(X, y) for _ in range(2)]
+    seeded = [
+        SparsePrivateLogisticRegression(bounds=(-1, 1), random_state=31, classes="from-y").fit(X, y) for _ in range(2)
+    ]
     assert not seeded[0].privacy_.is_private
     assert "NOT PRIVATE" in repr(seeded[0].privacy_)
     assert np.array_equal(seeded[0].coef_, seeded[1].coef_)

@@ -105,10 +105,9 @@ def test_models_are_the_same(store, estimator):
     whole, stacked = table(store)
     y = np.random.default_rng(3).integers(0, 2, size=300)
     names = [f"f{j}" for j in range(P)]
-    one, other = (
-        estimator(epsilon=3.0, bounds=(-1, 1), random_state=4).fit_table(data, y, names) for data in (whole, stacked)
-    )
-    from_array = estimator(epsilon=3.0, bounds=(-1, 1), random_state=4).fit(whole.codes / FEATURE_ONE, y)
+    settings = {"epsilon": 3.0, "bounds": (-1, 1), "classes": [0, 1], "random_state": 4}
+    one, other = (estimator(**settings).fit_table(data, y, names) for data in (whole, stacked))
+    from_array = estimator(**settings).fit(whole.codes / FEATURE_ONE, y)
     # Blocks' own weights and minimisers come from floating point, whose last bits differ between dense and sparse.
     tolerance = 1e-5 if estimator is TwoStageLogisticRegression else 0
     assert np.allclose(one.coef_, other.coef_, rtol=0, atol=tolerance)
@@ -121,6 +120,6 @@ def test_wrong_bounds_and_lengths_are_refused():
     _, stacked = table()
     y = np.zeros(300)
     with pytest.raises(ValueError, match="bounds must be"):
-        SparsePrivateLogisticRegression(bounds=(0, 1)).fit_table(stacked, y)
-    with pytest.raises(ValueError, match="300 rows"):
-        SparsePrivateLogisticRegression(bounds=(-1, 1)).fit_table(stacked, y[:-1])
+        SparsePrivateLogisticRegression(bounds=(0, 1), classes="from-y").fit_table(stacked, y)
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[300, 299\]"):
+        SparsePrivateLogisticRegression(bounds=(-1, 1), classes="from-y").fit_table(stacked, y[:-1])

@@ -208,11 +208,11 @@ def test_too_small_a_penalty_is_refused_with_the_inequality_and_a_number_that_wo
 
 def test_a_share_that_leaves_nothing_is_refused_with_what_to_do():
     with pytest.raises(ValueError, match=r"selection_share = 0.99 .*log\(1 \+ H/l2_penalty\).*larger l2_penalty"):
-        TwoStageLogisticRegression(bounds=(-1, 1), selection_share=0.99).fit([[0.0], [1.0]], [0, 1])
+        TwoStageLogisticRegression(bounds=(-1, 1), selection_share=0.99, classes="from-y").fit([[0.0], [1.0]], [0, 1])
 
 
 def test_defaults_are_square_roots_of_public_numbers():
-    plan = TwoStageLogisticRegression(bounds=(0, 1), delta=1e-6)._plan(Shape(1000, 50, Logistic()))
+    plan = TwoStageLogisticRegression(bounds=(0, 1), delta=1e-6, classes="from-y")._plan(Shape(1000, 50, Logistic()))
     assert (plan.blocks, plan.kept, plan.budget) == (31, 7, Budget(1.0, 1e-6))
 
 
@@ -245,7 +245,7 @@ def test_with_hardly_any_noise_the_chosen_columns_are_fitted_as_scikit_learn_doe
     """Rows, with the constant, are clipped to length 1, and the penalty of 1 holds for the constant as well."""
     data, truth = make_synthetic(seed=0)
     model = TwoStageLogisticRegression(
-        1e8, 1e-6, bounds=data.bounds, max_features=7, fit_intercept=fit_intercept, random_state=74
+        1e8, 1e-6, bounds=data.bounds, max_features=7, fit_intercept=fit_intercept, random_state=74, classes="from-y"
     ).fit(data.X, data.y)
     assert model.support_.tolist() == np.flatnonzero(truth >= 4).tolist()  # the seven strong ones
     chosen = data.X[:, model.support_]
@@ -269,7 +269,7 @@ def test_dense_and_sparse_records_give_the_same_model(small, fit_intercept):
     X, y = small
     one, other = (
         TwoStageLogisticRegression(
-            2.0, 1e-4, bounds=(-1, 1), max_features=4, fit_intercept=fit_intercept, random_state=76
+            2.0, 1e-4, bounds=(-1, 1), max_features=4, fit_intercept=fit_intercept, random_state=76, classes="from-y"
         ).fit(store(X), y)
         for store in (np.asarray, sparse.csr_array)
     )
@@ -282,4 +282,4 @@ def test_dense_and_sparse_records_give_the_same_model(small, fit_intercept):
 
 def test_three_classes_are_refused(small):
     with pytest.raises(ValueError, match=r"Only binary classification is supported. The target has 3 classes"):
-        TwoStageLogisticRegression(bounds=(-1, 1)).fit(small[0], np.arange(400) % 3)
+        TwoStageLogisticRegression(bounds=(-1, 1), classes="from-y").fit(small[0], np.arange(400) % 3)

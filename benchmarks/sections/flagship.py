@@ -43,7 +43,7 @@ def measure(setting: Setting, progress: Progress) -> Results:
 
 def _against_liblinear(sample: Sample, setting: Setting, progress: Progress) -> Results:
     scaled = sample.scaled()
-    model = SparsePrivateLogisticRegression(EPSILON, bounds=sample.bounds)
+    model = SparsePrivateLogisticRegression(EPSILON, bounds=sample.bounds, classes="from-y")
     jobs = {"hardzero": Job(lambda: model.fit(sample.X, sample.y))}
     first = limited(partial(_timed_liblinear, scaled), 6 * setting.patience)
     rival = {"seconds": first.seconds, "cut_off": first.cut_off, "runs": 1}
@@ -77,7 +77,7 @@ def _against_private(setting: Setting, progress: Progress) -> Results:
     weights: dict[str, list[np.ndarray]] = {"hardzero": [], "descent": []}  # tested later, outside the time
 
     def flagship() -> None:
-        model = SparsePrivateLogisticRegression(EPSILON, bounds=(0, 1)).fit(X, y)
+        model = SparsePrivateLogisticRegression(EPSILON, bounds=(0, 1), classes="from-y").fit(X, y)
         weights["hardzero"].append(np.append(model.coef_, model.intercept_))
 
     def descent() -> None:

@@ -56,10 +56,12 @@ def _axes(shrink: int) -> dict[str, tuple[list[int], Make]]:
 
 
 def _jobs(axis: str, sample: Sample, steps: int) -> dict[str, Job]:
-    lasso = PrivateLassoLogisticRegression(1.0, 1 / sample.rows, bounds=sample.bounds, radius=RADIUS, n_iter=steps)
+    lasso = PrivateLassoLogisticRegression(
+        1.0, 1 / sample.rows, bounds=sample.bounds, radius=RADIUS, n_iter=steps, classes="from-y"
+    )
     jobs = {"Private LASSO": Job(lambda: lasso.fit(sample.X, sample.y))}
     if axis != "T":
-        flagship = SparsePrivateLogisticRegression(1.0, bounds=sample.bounds)
+        flagship = SparsePrivateLogisticRegression(1.0, bounds=sample.bounds, classes="from-y")
         jobs["flagship"] = Job(lambda: flagship.fit(sample.X, sample.y))
     return jobs
 

@@ -42,7 +42,7 @@ def private_steps(problem: Problem, epsilon: float, steps: int) -> Job:
 def fit(sample: Sample, epsilon: float, steps: int, **options: Any) -> Job:
     """The public estimator from the caller's matrix to weights."""
     model = PrivateLassoLogisticRegression(
-        epsilon, 1 / sample.rows, bounds=sample.bounds, radius=RADIUS, n_iter=steps, **options
+        epsilon, 1 / sample.rows, bounds=sample.bounds, radius=RADIUS, n_iter=steps, classes="from-y", **options
     )
     return Job(lambda: model.fit(sample.X, sample.y))
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .baselines.gradient_steps import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
     from .baselines.greedy import PrivateGreedyLogisticRegression
     from .baselines.two_stage import TwoStageLogisticRegression
+    from .estimators._repeats import RepeatedFitWarning
     from .estimators.lasso import LassoLogisticRegression, PrivateLassoLogisticRegression, PrivateLassoRegression
     from .estimators.sparse_private import SparsePrivateLogisticRegression
     from .estimators.sparsifier import SparsePrivateRegression, SparsifierLogisticRegression
@@ -32,6 +33,7 @@ __all__ = [
     "PrivateIGHTLogisticRegression",
     "PrivateLassoLogisticRegression",
     "PrivateLassoRegression",
+    "RepeatedFitWarning",
     "SparsePrivateLogisticRegression",
     "SparsePrivateRegression",
     "SparsifierLogisticRegression",
@@ -45,6 +47,7 @@ _HOMES = {
     "baselines.gradient_steps": ("DensePrivateLogisticRegression", "PrivateIGHTLogisticRegression"),
     "baselines.greedy": ("PrivateGreedyLogisticRegression",),
     "baselines.two_stage": ("TwoStageLogisticRegression",),
+    "estimators._repeats": ("RepeatedFitWarning",),
     "estimators.lasso": ("LassoLogisticRegression", "PrivateLassoLogisticRegression", "PrivateLassoRegression"),
     "estimators.sparse_private": ("SparsePrivateLogisticRegression",),
     "estimators.sparsifier": ("SparsePrivateRegression", "SparsifierLogisticRegression"),

@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks, kernels, progress
@@ -25,9 +24,9 @@ from ..privacy.randomness import source_for
 from ..solvers import Problem, Weights
 from ..stacked import StackedData
 from ..statement import PrivacyStatement
+from . import _input
+from ._repeats import RepeatedFits
 
-_FORMATS = ("csr", "csc")
-_DTYPES = (np.float64, np.float32)
 _LARGEST_MARGIN = 1e30
 
 
@@ -83,19 +82,17 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         weights = self._run(Problem(data, targets, loss, stated_rows=rows), plan)
         return weights.coef / bounds.scale, weights.intercept, plan
 
-    def _read(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
-        """Let scikit-learn check records, but show no record in a message."""
-        _refuse_text("X", X)
-        try:
-            return validate_data(self, X, y, accept_sparse=_FORMATS, dtype=_DTYPES, **options)  # type: ignore[no-any-return]
-        except ValueError as error:
-            if "could not convert" not in str(error):
-                raise
-        raise TypeError("X and y must hold numbers, got text; encode categories and convert numbers first")
+    def _checked(self, X: Any, rows: Any, *, reset: bool) -> Any:
+        """Let scikit-learn compare names and number of features; it sees a frame's columns or an array of numbers."""
+        validate_data(self, X if hasattr(X, "columns") else rows, reset=reset, skip_check_array=True)
+        return rows
+
+    def _note_fit(self, epsilon: float, delta: float) -> None:
+        """Take note of what a fit has spent; nothing, unless a class says otherwise."""
 
     def _margins(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=_FORMATS, dtype=_DTYPES, reset=False)
+        X = self._checked(X, _input.finite_rows(X), reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
             margins = np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
         return np.asarray(np.clip(np.nan_to_num(margins), -_LARGEST_MARGIN, _LARGEST_MARGIN))
@@ -177,6 +174,7 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
 
     classes: Any
     _most_classes = math.inf
+    _states_classes = False
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
@@ -197,11 +195,8 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         -------
         Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
         """
-        X, y = self._read(X, y)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a warning about the labels would be a message from the data
-            check_classification_targets(y)
-        return self._fit_rows(X, X.shape, y)
+        rows = self._checked(X, _input.read_rows(X), reset=True)
+        return self._fit_rows(rows, rows.shape, y)
 
     def fit_table(self, data: Table, y: Any, feature_names: Sequence[str] | None = None) -> Self:
         """Fit rows that are within their bounds already, such as a stacked table too large for one array.
@@ -227,9 +222,6 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         bounds = Bounds.parse(self.bounds, data.n_features)
         if not (np.all(bounds.lower == -1) and np.all(bounds.upper == 1)):
             raise ValueError(f"bounds must be (-1, 1) for a table that is scaled to them, got {self.bounds!r}")
-        y = np.asarray(y)
-        if y.shape != (data.n_rows,):
-            raise ValueError(f"y has shape {y.shape}, but data has {data.n_rows} rows")
         self.n_features_in_ = data.n_features
         if feature_names is not None:
             self.feature_names_in_ = np.array(feature_names, dtype=object)
@@ -237,7 +229,10 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
 
     def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any) -> Self:
         """Fit checked rows, an array or a table, and present the result."""
-        classes, targets = self._encode(y)
+        labels = _input.read_labels(y, shape[0], type(self).__name__)
+        encoded = _input.encode_labels(labels, self.classes, required=self._states_classes)
+        classes = encoded.classes
+        targets: Any = encoded.places
         if len(classes) > self._most_classes:
             raise ValueError(
                 f"Only binary classification is supported. The target has {len(classes)} classes; "
@@ -247,41 +242,18 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         if len(classes) == 2:
             targets = targets.astype(np.float64)[:, None]
         coef, intercept, plan = self._solve(X, targets, loss)
-        source = (
-            "given" if self.classes is not None else "read from y; state them with classes=… if they are not public"
-        )
         public = (
             self._size_in_words(*shape),
             "the bounds of the features",
-            f"the classes ({source})",
+            encoded.source,
         )
         self.classes_ = classes
         self.coef_ = coef
         self.intercept_ = intercept
         self.support_ = np.flatnonzero(np.any(coef != 0, axis=0))
         self.privacy_ = self._statement(plan, public)
+        self._note_fit(self.privacy_.epsilon, self.privacy_.delta)
         return self
-
-    def _encode(self, y: Any) -> tuple[Any, Any]:
-        """Classes in order, and each label's place among them."""
-        if self.classes is None:
-            classes, places = np.unique(y, return_inverse=True)
-        else:
-            given = np.asarray(self.classes)
-            if given.ndim != 1:
-                raise TypeError(f"classes must be a list of labels, got {self.classes!r}")
-            classes = np.unique(given)
-            if len(classes) != len(given):
-                raise ValueError(f"classes holds a label twice: {self.classes!r}")
-            places = np.searchsorted(classes, y).clip(max=len(classes) - 1)
-            if not np.all(classes[places] == y):
-                raise ValueError("y holds labels that are not in classes; add them or remove those rows")
-        if len(classes) < 2:
-            raise ValueError(
-                f"a classifier needs at least two classes, got only one class ({classes[0]!r}); "
-                "if others exist but are rare, list all with classes=…"
-            )
-        return classes, places
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return w·x + b: shape (n_rows,) for two classes, (n_rows, n_classes) for more.
@@ -316,6 +288,18 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         """
         places = self.predict_proba(X).argmax(axis=1)
         return self.classes_[places]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted.
+
+        Privacy
+        -------
+        Not private: computed from the rows and labels given.
+        """
+        predicted = self.predict(X)
+        labels = _input.read_labels(y, len(predicted), type(self).__name__)
+        _input.refuse_other_labels(labels, self.classes_)
+        return float(np.average(labels == predicted, weights=sample_weight))
 
     def _row_labels(self) -> list[str]:
         if len(self.classes_) == 2:
@@ -365,13 +349,11 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         -------
         Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
         """
-        _refuse_text("y", y)
-        X, y = self._read(X, y, y_numeric=True)
-        if not np.all(np.isfinite(y)):
-            raise ValueError("Input y contains NaN or infinity; replace them or leave those rows out")
+        X = self._checked(X, _input.read_rows(X), reset=True)
+        y = _input.read_target(y, X.shape[0], type(self).__name__)
         limits = Bounds.parse(self.target_bounds, 1, "target_bounds")
         unit = float(limits.scale[0])
-        targets = np.clip(y.astype(np.float64), limits.lower[0], limits.upper[0])[:, None] / unit
+        targets = np.clip(y, limits.lower[0], limits.upper[0])[:, None] / unit
         coef, intercept, plan = self._solve(X, targets, Squared(checks.positive("radius", self.radius)))
         self.coef_ = coef[0] * unit
         self.intercept_ = float(intercept[0]) * unit
@@ -381,6 +363,7 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
             "the bounds of the features and of the target",
         )
         self.privacy_ = self._statement(plan, public)
+        self._note_fit(self.privacy_.epsilon, self.privacy_.delta)
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -392,12 +375,27 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         """
         return self._margins(X)[:, 0]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², the share of the target's variance that is predicted.
+
+        Privacy
+        -------
+        Not private: computed from the rows and targets given.
+        """
+        from sklearn.metrics import r2_score  # noqa: PLC0415 - slow to load, and fits do not need it
+
+        predicted = self.predict(X)
+        target = _input.read_target(y, len(predicted), type(self).__name__)
+        return float(r2_score(target, predicted, sample_weight=sample_weight))
+
     def _row_labels(self) -> list[str]:
         return ["target"]
 
 
-class PrivateFit:
+class PrivateFit(RepeatedFits):
     """Reads the parameters that every private estimator has."""
+
+    _states_classes = True
 
     epsilon: Any
     delta: Any
@@ -475,24 +473,6 @@ def _shown_quietly(show: Callable[..., Any], **options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Unknown section Privacy")
         return show(**options)
-
-
-def _refuse_text(name: str, values: Any) -> None:
-    """Text that looks like numbers is a mistake upstream, not data. Columns are named, values never."""
-    if isinstance(values, (list, tuple)):
-        values = np.asarray(values)
-    for column, dtype in _dtypes(name, values):
-        if dtype.lower().startswith(("<u", "|s", "str", "utf8", "object", "categor", "enum")):
-            raise TypeError(f"{column} must hold numbers, got text; encode categories and convert numbers first")
-
-
-def _dtypes(name: str, values: Any) -> list[tuple[str, str]]:
-    """Name and kind of each column of a frame, or of the whole array; object arrays are left to scikit-learn."""
-    columns, dtypes = getattr(values, "columns", None), getattr(values, "dtypes", None)
-    if columns is not None and dtypes is not None:
-        return [(f"column {c!r} of {name}", str(d)) for c, d in zip(columns, dtypes, strict=True)]
-    dtype = getattr(values, "dtype", None)
-    return [] if dtype is None or str(dtype) == "object" else [(name, getattr(dtype, "str", str(dtype)))]
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

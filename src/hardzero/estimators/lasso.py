@@ -29,8 +29,8 @@ class LassoLogisticRegression(NonPrivateFit, LinearClassifier):
     bounds : pair
         (lower, upper): numbers, or arrays with one entry a feature. The same units of ``radius`` as in the
         private estimators, whose bounds must be public.
-    classes : array, optional
-        All labels; by default those in ``y``.
+    classes : list of labels, optional
+        All labels, of the same type as in ``y``; by default those in ``y``.
     fit_intercept : bool, default=True
         Fit an intercept outside the ball.
     solver : ExactSolver or PlainFrankWolfe
@@ -110,8 +110,9 @@ class PrivateLassoLogisticRegression(PrivateFit, LinearClassifier):
     multinomial : {"joint", "per-class"}, default="joint"
         With three classes or more: one selection a step over all classes' weights, or one for each class, as the
         paper's proof has it. Algorithm 3 as printed is not private and not offered (docs/proofs/multinomial.md).
-    classes : array, optional
-        All labels; state them where a rare label could give a person away.
+    classes : list of labels or "from-y"
+        Every label that can occur, of the same type as in ``y``, whether it does or not; needed, because a rare label
+        read from the data could give a person away. "from-y" takes those in ``y`` and declares them public.
     fit_intercept : bool, default=False
         Spend a tenth of the budget on an intercept outside the ball; the published method has none.
     random_state : int, optional
@@ -136,8 +137,9 @@ class PrivateLassoLogisticRegression(PrivateFit, LinearClassifier):
     >>> import numpy as np
     >>> from hardzero import PrivateLassoLogisticRegression
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 5))
-    >>> model = PrivateLassoLogisticRegression(epsilon=1.0, bounds=(-1, 1), n_iter=50, random_state=0)
-    >>> int(np.argmax(np.abs(model.fit(X, X[:, 2] > 0).coef_)))
+    >>> model = PrivateLassoLogisticRegression(epsilon=1.0, bounds=(-1, 1), classes=[0, 1], n_iter=50, random_state=0)
+    >>> y = (X[:, 2] > 0).astype(int)
+    >>> int(np.argmax(np.abs(model.fit(X, y).coef_)))
     2
     """
 

@@ -34,8 +34,9 @@ class SparsePrivateLogisticRegression(PrivateFit, LinearClassifier):
     max_features : int, optional
         Most nonzero weights with two classes, and K times as many over all K classes together with more: by default
         2√p, or fewer where the budget could not tell so many apart.
-    classes : array, optional
-        All labels; state them where a rare label could give a person away.
+    classes : list of labels or "from-y"
+        Every label that can occur, of the same type as in ``y``, whether it does or not; needed, because a rare label
+        read from the data could give a person away. "from-y" takes those in ``y`` and declares them public.
     random_state : int, optional
         For tests only: a seeded fit is stamped as not private.
 
@@ -58,8 +59,8 @@ class SparsePrivateLogisticRegression(PrivateFit, LinearClassifier):
     >>> import numpy as np
     >>> from hardzero import SparsePrivateLogisticRegression
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(5000, 30))
-    >>> model = SparsePrivateLogisticRegression(epsilon=1.0, bounds=(-1, 1), random_state=0)
-    >>> model.fit(X, X[:, 2] > X[:, 5]).support_
+    >>> model = SparsePrivateLogisticRegression(epsilon=1.0, bounds=(-1, 1), classes=[0, 1], random_state=0)
+    >>> model.fit(X, (X[:, 2] > X[:, 5]).astype(int)).support_
     array([2, 5])
     """
 

@@ -169,6 +169,7 @@ def build(trial: Trial, delta: float) -> Any:
         "epsilon": trial.epsilon,
         "delta": delta,
         "bounds": BOUNDS,
+        "classes": "from-y",  # those of public data sets
         "neighbours": trial.neighbours,
         "random_state": trial.seed,
     }
