@@ -21,6 +21,19 @@ DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)
 """What the standard library raises when a compressed file is not what it should be."""
 
 
+def memory_exhausted(path: Path) -> ReaderError:
+    """Return the error that says so: a large table is no damaged one.
+
+    Privacy
+    -------
+    Data-independent, but that it is raised depends on the records.
+    """
+    return ReaderError(
+        f"there is not enough memory to read {path}; read fewer rows or columns at once, or use a machine with more "
+        "memory. If the table is small, the file may be damaged"
+    )
+
+
 class CheckedText(io.RawIOBase):
     """A file's bytes, checked to be UTF-8; and, where ``quoted``, that every quotation mark has its partner.
 
