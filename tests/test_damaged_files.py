@@ -159,7 +159,9 @@ def test_a_lack_of_memory_is_no_damage(suffix, error, tmp_path, monkeypatch):
         raise error("malloc of 123456789 failed")
 
     path = tmp_path / f"t.{suffix}"
-    path.write_bytes({"parquet": FILES["plain.parquet"], "arrow": FILES["file-None.arrow"]}.get(suffix, b"a,b\n1,2\n"))
+    path.write_bytes(
+        {"parquet": FILES["plain.parquet"], "arrow": FILES["file-None.arrow"]}.get(suffix, b"a,b\n1,2\n")
+    )
     reader = open_table(path)
     monkeypatch.setattr(pyarrow.parquet, "ParquetFile", exhausted)
     monkeypatch.setattr(pyarrow.ipc, "open_file", exhausted)
