@@ -1,4 +1,4 @@
-"""Damaged files give rows or a reader's error, never an error of the library underneath, and lose no row in silence."""
+"""Damaged files give rows or an error of the reader, never one of the library underneath; no row is lost unseen."""
 
 import io
 import random
