@@ -139,6 +139,30 @@ def test_a_file_that_has_other_rows_than_it_says(tmp_path, monkeypatch):
         list(reader.batches())
 
 
+def test_a_stream_that_was_cut_between_batches_is_not_taken_for_whole(tmp_path):
+    path = tmp_path / "t.arrow"
+    content = FILES["stream-None.arrow"]
+    end = b"\xff\xff\xff\xff\0\0\0\0"
+    assert content.endswith(end)
+    cuts = [place for place in range(8, len(content), 8) if content[place : place + 4] == end[:4]]
+    for cut in cuts:
+        path.write_bytes(content[:cut])
+        with pytest.raises(ReaderError, match="may be damaged or incomplete"):
+            used(path)
+    path.write_bytes(content + b"more")
+    assert used(path) == 40
+
+
+def test_streams_of_the_first_versions_are_read(tmp_path):
+    old = pa.ipc.IpcWriteOptions(use_legacy_format=True)
+    with (
+        pa.OSFile(str(tmp_path / "t.arrow"), "wb") as file,
+        pa.ipc.new_stream(file, TABLE.schema, options=old) as out,
+    ):
+        out.write_table(TABLE)
+    assert used(tmp_path / "t.arrow") == 40
+
+
 @pytest.mark.parametrize("counts", [[15, 15, 11], [15, -1, 26], [2**40]])
 def test_row_counts_that_disagree_are_not_believed(counts):
     class Metadata:

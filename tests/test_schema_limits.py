@@ -257,3 +257,5 @@ def test_headers_without_a_name_for_each_column(header, words, tmp_path):
     (tmp_path / "t.csv").write_text(f"{header}\n1,2\n")
     with pytest.raises(ReaderError, match=words):
         open_table(tmp_path / "t.csv")
+    with pytest.raises(ReaderError, match="one of them is empty"):
+        open_table(tmp_path / "t.csv", names=["a", ""])

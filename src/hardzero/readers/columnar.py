@@ -51,10 +51,16 @@ def open_arrow(path: Path) -> TableReader:
             reader = ipc.open_stream(file) if is_stream else ipc.open_file(file)
             parts = reader if is_stream else map(reader.get_batch, range(reader.num_record_batches))
             yield from _sound(parts, columns)
+            if is_stream and not _ends_as_it_should(file):
+                raise _DamagedError
 
     with _readable(path, "Arrow"), pa.memory_map(str(path)) as file:
         names, types = _names_and_types((ipc.open_stream(file) if is_stream else ipc.open_file(file)).schema)
     return TableReader(str(path), names, False, None, lambda: types, batches)
+
+
+_CONTINUES = b"\xff" * 4
+"""Stands before every message of a stream since version 0.15 of Arrow; with a length of zero it ends the stream."""
 
 
 class _DamagedError(Exception):
@@ -92,6 +98,19 @@ def _as_many_as_promised(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
         yield batch
     if left:
         raise _DamagedError
+
+
+def _ends_as_it_should(stream: Any) -> bool:
+    """Return whether a stream that was read has its end mark; Arrow takes any cut after a batch for the end as well.
+
+    Streams of older versions have marks that cannot be told from padding; they are believed.
+    """
+    end = stream.tell()
+    stream.seek(0)
+    if stream.read(4) != _CONTINUES:
+        return True
+    stream.seek(max(end - 8, 0))
+    return bool(stream.read(8) == _CONTINUES + bytes(4))
 
 
 @contextmanager

@@ -27,6 +27,8 @@ def open_csv(path: Path, delimiter: str, names: Sequence[str] | None) -> TableRe
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise ReaderError(f"delimiter must be a single character such as ';' or a tab, got {delimiter!r}")
     require("pyarrow.csv")  # better missed now than after the header was checked
+    if names is not None and not all(names):
+        raise ReaderError("names must have a name for each column, but one of them is empty")
     columns = _header(path, delimiter) if names is None else tuple(names)
     file = _CsvFile(path, delimiter, columns, has_header=names is None)
     return TableReader(str(path), columns, True, None, file.types, file.batches)
