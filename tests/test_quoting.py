@@ -146,7 +146,7 @@ def expected(text, n_columns):
     for column, cell in seen:
         lines = cell.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         counts = [line.count(",") for line in lines]
-        inner = [count for count, line in zip(counts[1:-1], lines[1:-1], strict=True) if line.strip()]
+        inner = [count for count, line in zip(counts[1:-1], lines[1:-1], strict=True) if line]
         ends_fit = len(lines) > 1 and counts[0] == n_columns - 1 - column and counts[-1] == column
         if ends_fit and (not inner or n_columns - 1 in inner):
             return "whole rows"

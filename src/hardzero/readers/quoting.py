@@ -40,14 +40,12 @@ class _QuotedCells:
 class QuotingCheck:
     """Checks the bytes of a CSV file as they come, block by block, at no cost where there is no quotation mark.
 
-    ``n_columns`` is the number of columns, or None while it is not known: cells that look like rows pass then.
-
     Privacy
     -------
     Sensitive. Errors name a line, never its content.
     """
 
-    def __init__(self, path: Path, delimiter: str, n_columns: int | None) -> None:
+    def __init__(self, path: Path, delimiter: str, n_columns: int) -> None:
         self._path, self._delimiter, self._n_columns = path, ord(delimiter), n_columns
         self._begun = b""  # the row that the last block left unfinished
         self._line = 1  # where that row begins
@@ -66,7 +64,7 @@ class QuotingCheck:
         several_lines = np.unique(cell[within])
         if block:  # what the next block may continue comes again with it
             several_lines = several_lines[cells.closes[several_lines] < len(data) - 1]
-        if len(several_lines) and self._n_columns is not None:
+        if len(several_lines):
             chosen = _QuotedCells(cells.opens[several_lines], cells.closes[several_lines])
             delimiters = np.flatnonzero(values == self._delimiter)
             columns = _columns(chosen.opens, row_ends, delimiters[~cells.around(delimiters)[1]])
@@ -126,12 +124,12 @@ class QuotingCheck:
         last_break = breaks[np.searchsorted(breaks, cells.closes) - 1]
         on_first_line = np.searchsorted(delimiters, first_break) - np.searchsorted(delimiters, cells.opens)
         on_last_line = np.searchsorted(delimiters, cells.closes) - np.searchsorted(delimiters, last_break)
-        in_a_row = (self._n_columns or 1) - 1
+        in_a_row = self._n_columns - 1
         for index in np.flatnonzero((on_first_line == in_a_row - columns) & (on_last_line == columns)):
             inner = [
                 line.count(self._delimiter)
                 for line in data[first_break[index] : last_break[index]].splitlines()
-                if line.strip()
+                if line
             ]
             if not inner or in_a_row in inner:
                 raise self._error(
