@@ -16,6 +16,9 @@ from .schema_fields import Path, SchemaError
 OTHER = "other"
 """Stands for every value that the schema does not list."""
 
+MOST_COLUMNS = 100_000
+"""More than that are not for a schema."""
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -231,6 +234,8 @@ def _parse_target(content: Any) -> Target:
 def _parse_columns(content: Any, target: Target) -> tuple[Column, ...]:
     if not isinstance(content, dict):
         raise SchemaError("must be a table with one entry for each column", ("columns",))
+    if len(content) > MOST_COLUMNS:
+        raise SchemaError(f"has {len(content):,} columns; a schema can have {MOST_COLUMNS:,}", ("columns",))
     columns = []
     for name, entry in content.items():
         path = ("columns", fields.string(name, ("columns",)))
@@ -254,6 +259,8 @@ def _parse_column(name: str, content: Any, path: Path) -> Column:
     if not isinstance(content, dict):
         raise SchemaError(f"must be a table with a type, one of {fields.listed(_KEYS)}", path)
     kind = fields.needed(content, "type", path, f"write one of {fields.listed(_KEYS)}")
+    if kind == "":
+        raise SchemaError(f"is not filled in; write one of {fields.listed(_KEYS)}", (*path, "type"))
     if not isinstance(kind, str) or kind not in _KEYS:
         raise SchemaError(f"must be one of {fields.listed(_KEYS)}{fields.did_you_mean(kind, _KEYS)}", (*path, "type"))
     entry = fields.table(content, path, _KEYS[kind])

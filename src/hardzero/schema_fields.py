@@ -19,6 +19,9 @@ SMALLEST_WIDTH = 1e-290
 """Beyond these, differences and quotients of bounds leave double precision."""
 
 
+_MOST_LISTED = 20
+
+
 class SchemaError(ValueError):
     """A schema that does not say what it must; the message says where and what to do.
 
@@ -48,7 +51,7 @@ class SchemaError(ValueError):
     ) -> None:
         self.problem, self.path, self.source, self.line, self.column = problem, path, source, line, column
         place = ":".join(str(part) for part in (source, line, column) if part is not None)
-        message = ": ".join(part for part in (place, ".".join(path), problem) if part)
+        message = ": ".join(part for part in (place, ".".join(map(printable, path)), problem) if part)
         super().__init__(message.encode(errors="replace").decode())  # half a surrogate pair cannot be printed
 
 
@@ -114,8 +117,15 @@ def strings(values: Any, path: Path, *, at_least: int, empty_allowed: bool = Fal
 
 
 def listed(words: Iterable[str]) -> str:
-    """Return words as a message shows them."""
-    return ", ".join(map(repr, words))
+    """Return words as a message shows them, the first ones if they are many."""
+    words = list(words)
+    shown = ", ".join(map(repr, words[:_MOST_LISTED]))
+    return shown if len(words) <= _MOST_LISTED else f"{shown} and {len(words) - _MOST_LISTED:,} more"
+
+
+def printable(name: str) -> str:
+    """Return a name as a terminal may see it: as it is, or quoted if it has characters that are not for showing."""
+    return name if name.isprintable() else repr(name)
 
 
 def did_you_mean(word: Any, words: Iterable[str]) -> str:

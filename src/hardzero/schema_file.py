@@ -6,17 +6,21 @@ import json
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
 from . import schema_places
-from .schema import Schema
-from .schema_fields import SchemaError
+from .schema import MOST_COLUMNS, Schema
+from .schema_fields import SchemaError, listed, string
 from .schema_places import Format
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST_LINE = 110
+
+LARGEST_FILE = 32 * 2**20
+"""Bytes, or characters, of a schema at most."""
 
 
 class NamesAndTypes(Protocol):
@@ -59,7 +63,8 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
     """
     file = Path(path)
     try:
-        content = file.read_bytes()
+        with file.open("rb") as opened:
+            content = opened.read(LARGEST_FILE + 1)
     except FileNotFoundError:
         raise SchemaError("there is no such file; `hardzero schema init` writes one", source=str(file)) from None
     except IsADirectoryError:
@@ -91,7 +96,12 @@ def loads(content: str | bytes, *, form: Format = "toml", source: str = "schema"
     -------
     Data-independent.
     """
+    if len(content) > LARGEST_FILE:
+        raise SchemaError(f"is larger than {LARGEST_FILE:,} bytes, which is too much for a schema", source=source)
     text = _decoded(content, source) if isinstance(content, bytes) else content
+    if place := schema_places.find_too_deep(text, form):
+        problem = f"nested more than {schema_places.DEEPEST} levels deep, or a key of more parts; a schema needs four"
+        raise SchemaError(problem, (), source, *place)
     parsed = _parse_toml(text, source) if form == "toml" else _parse_json(text, source)
     try:
         return Schema.from_dict(parsed)
@@ -122,7 +132,7 @@ def dumps(schema: Schema, *, form: Format = "toml") -> str:
     return "\n".join(f"[{name}]\n{_lines(entry.items())}" for name, entry in tables.items())
 
 
-def schema_template(table: NamesAndTypes, target: str | None = None) -> str:
+def schema_template(table: NamesAndTypes, target: str | None = None, *, guess_types: bool = False) -> str:
     """Write a schema to fill in: the columns of a table with empty bounds, categories and classes.
 
     Parameters
@@ -131,6 +141,9 @@ def schema_template(table: NamesAndTypes, target: str | None = None) -> str:
         An opened table, of which names and types are used and nothing else.
     target : str, optional
         Name of the column to predict.
+    guess_types : bool, default=False
+        Whether the types of a text file, which has none, are guessed from its first rows, for the data holder. They
+        are left to be filled in otherwise. The types that other files and databases give are used in any case.
 
     Returns
     -------
@@ -139,17 +152,24 @@ def schema_template(table: NamesAndTypes, target: str | None = None) -> str:
 
     Privacy
     -------
-    Names and types of columns count as public; nothing else is taken from the table. The types of a text file are
-    guessed from its first block.
+    Names and types of columns count as public; nothing else is taken from the table. Types that are guessed depend on
+    the records: such a template says so, and is for the data holder only.
     """
     if target is not None and target not in table.names:
-        raise SchemaError(f"there is no column {target!r}; the table has: {', '.join(map(repr, table.names))}")
-    parts = [_TEMPLATE_HEAD, f"[target]\n{_lines([('name', target or ''), ('classes', []), ('positive', '')])}"]
-    parts.append(_TEMPLATE_MISSING)
-    for name in table.names:
-        if name != target:
-            kind = _KIND_OF_TYPE.get(type_family(table.types[name]), "ignored")
-            parts.append(f"[columns.{_key(name)}]\n{_template_entry(kind, table.is_text)}")
+        raise SchemaError(f"there is no column {target!r}; the table has: {listed(table.names)}")
+    if len(table.names) - 1 > MOST_COLUMNS:  # one of them is the target
+        raise SchemaError(f"the table has {len(table.names):,} columns; a schema can have {MOST_COLUMNS:,}")
+    if table.is_text and not guess_types:
+        kinds, about_types = dict.fromkeys(table.names, ""), _TYPES_TO_FILL_IN
+    else:
+        kinds = {name: _KIND_OF_TYPE.get(type_family(kind), "ignored") for name, kind in table.types.items()}
+        about_types = _TYPES_GUESSED if table.is_text else _TYPES_GIVEN
+    parts = [
+        _TEMPLATE_HEAD + about_types,
+        f"[target]\n{_lines([('name', target or ''), ('classes', []), ('positive', '')])}",
+        _TEMPLATE_MISSING,
+    ]
+    parts += [_template_column(name, kinds[name], table.is_text) for name in table.names if name != target]
     return "\n".join(parts)
 
 
@@ -179,7 +199,17 @@ _TEMPLATE_HEAD = """\
 # Write what you know about the variables, from a code book or from their meaning: ages 0 to 120, a share 0 to 1.
 # Do not read bounds, categories or classes from the data: one record can change them, and would show.
 # Values outside the bounds are clipped to them; values not listed fall into "other".
-# A type is a guess from the file and may be changed: numeric, boolean, categorical, ordered or ignored.
+"""
+_TYPES_TO_FILL_IN = """\
+# A text file has no types. Write one for each column, and below it what belongs to it:
+# numeric: lower and upper; boolean: true and false; categorical and ordered: values; ignored: nothing.
+"""
+_TYPES_GIVEN = """\
+# The types are those of the table and may be changed: numeric, boolean, categorical, ordered or ignored.
+"""
+_TYPES_GUESSED = """\
+# FOR THE DATA HOLDER ONLY: the types were guessed from the first rows and depend on them. Set each of them by what is
+# known about the variable before this is passed on: numeric, boolean, categorical, ordered or ignored.
 """
 _TEMPLATE_MISSING = """\
 # For missing values: "error" stops, "zero" sets features to 0 (and categories to "other"), "drop" leaves the row out.
@@ -193,20 +223,23 @@ _NOTES = {
     "values": "every value of the code book, whether or not it occurs in the data",
     "true": "how the file spells yes",
     "false": "how the file spells no",
-    "type": "",
 }
+_TYPE_NOTE = "numeric, boolean, categorical, ordered or ignored"
 
 
-def _template_entry(kind: str, is_text: bool) -> str:
+def _template_column(name: str, kind: str, is_text: bool) -> str:
+    try:
+        string(name, ())
+    except SchemaError:
+        return f"# A schema cannot name the column {_value(name)}, which is left out here; rename it in the table.\n"
     spelling = ("", "") if is_text else ("true", "false")
     gaps: dict[str, list[tuple[str, Any]]] = {
         "numeric": [("lower", ""), ("upper", "")],
         "boolean": [("true", spelling[0]), ("false", spelling[1])],
         "categorical": [("values", [])],
-        "ignored": [],
     }
-    entries = [("type", kind), *gaps[kind]]
-    lines = (f"{key} = {_value(value)}{_NOTES[key] and '  # '}{_NOTES[key]}" for key, value in entries)
+    lines = [f"[columns.{_key(name)}]", f"type = {_value(kind)}" + ("" if kind else f"  # {_TYPE_NOTE}")]
+    lines += [f"{key} = {_value(value)}  # {_NOTES[key]}" for key, value in gaps.get(kind, [])]
     return "\n".join(lines) + "\n"
 
 
@@ -250,8 +283,8 @@ def _parse_json(text: str, source: str) -> Any:
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in entries if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name in entries if counts[name] > 1)
         raise SchemaError("stands there twice; remove or rename one", (twice,))
     return entries
 
@@ -277,10 +310,15 @@ def _lines(entries: Iterable[tuple[str, Any]]) -> str:
     return "".join(f"{key} = {_value(value)}\n" for key, value in entries)
 
 
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else f"\\U{ord(character):08x}"
+
+
 def _value(value: str | float | list[str]) -> str:
     if isinstance(value, str):
-        # JSON's escapes are TOML's, but for one control character that JSON leaves as it is.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        # JSON's escapes are TOML's; it leaves others as they are that TOML forbids or that lead terminals astray.
+        quoted = json.dumps(value, ensure_ascii=False)
+        return quoted if quoted.isprintable() else "".join(map(_escaped, quoted))
     if isinstance(value, list):
         items = [_value(item) for item in value]
         short = f"[{', '.join(items)}]"

@@ -12,9 +12,15 @@ Format = Literal["toml", "json"]
 Path = tuple[str, ...]
 Place = tuple[int, int]
 
-_STRINGS = r'"(?:[^"\\\n]|\\.)*"'
+DEEPEST = 16
+"""Levels that tables and lists may be nested, and parts that a dotted key may have; a schema needs four."""
+
+# What is left open ends with the line, or with the text, so that no place is looked at twice.
+_STRINGS = r'"(?:[^"\\\n]|\\[^\n])*"?'
 _TOML_TOKEN = re.compile(
-    r'(?P<comment>\#[^\n]*)|(?P<text>"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|' + _STRINGS + r"|'[^'\n]*')"
+    r'(?P<comment>\#[^\n]*)|(?P<text>"""(?:[^\\]|\\.)*?(?:"{3,5}|\\?\Z)|\'\'\'.*?(?:\'{3,5}|\Z)|'
+    + _STRINGS
+    + r"|'[^'\n]*'?)"
     r"|(?P<mark>[\[\]{}=,.\n])|(?P<bare>[^\s\[\]{}=,.\#\"']+)",
     re.DOTALL,
 )
@@ -32,6 +38,23 @@ def find(text: str, path: Path, form: Format) -> Place | None:
         if len(found) > best and path[: len(found)] == found:
             best, place = len(found), position
     return None if place is None else line_and_column(text, place)
+
+
+def find_too_deep(text: str, form: Format) -> Place | None:
+    """Return the place from which a text is nested deeper than a schema may be, whether or not it is valid.
+
+    Parsers take time and memory by the square of a key's parts, and this is to be asked before them.
+    """
+    depth = dots = 0
+    for match in (_TOML_TOKEN if form == "toml" else _JSON_TOKEN).finditer(text):
+        if match.lastgroup != "mark":
+            continue
+        token = match.group()
+        dots = dots + 1 if token == "." else 0
+        depth = max(depth + (token in "[{") - (token in "]}"), 0)
+        if depth > DEEPEST or dots >= DEEPEST:
+            return line_and_column(text, match.start())
+    return None
 
 
 def find_repeated(text: str, key: str) -> tuple[Path, Place] | None:

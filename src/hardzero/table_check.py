@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from . import cells
 from .readers import TableReader
 from .schema import Numeric, Schema, UsedColumn
+from .schema_fields import printable
 from .schema_file import type_family
 
 _TEXTS = ("text", "number", "boolean", "time")
@@ -73,12 +74,13 @@ class TableCheck:
     def _lines(self) -> Iterator[str]:
         yield from self.problems or ("the table has every column of the schema, with suitable types",)
         if self.unused:
-            yield f"not used: {', '.join(self.unused)}"
+            yield f"not used: {', '.join(map(printable, self.unused))}"
         if self.counts is not None:
             yield f"SENSITIVE, for the data holder only: {self.n_rows} rows"
             for count in self.counts:
                 yield (
-                    f"{count.column}: {count.missing} missing, {count.outside} out of bounds, {count.unknown} unknown"
+                    f"{printable(count.column)}: {count.missing} missing, {count.outside} out of bounds, "
+                    f"{count.unknown} unknown"
                 )
 
 
@@ -125,9 +127,10 @@ def check_table(schema: Schema, reader: TableReader, *, holder: bool = False) ->
 
 def _problems(schema: Schema, reader: TableReader) -> Iterator[str]:
     types = {} if reader.is_text else reader.types
+    present = set(reader.names)
     wanted = {column.name: _NUMBERS if isinstance(column, Numeric) else _TEXTS for column in schema.used}
     for name, families in (wanted | {schema.target.name: _TEXTS}).items():
-        if name not in reader.names:
+        if name not in present:
             yield f"column {name!r} is not in the table"
         elif name in types and type_family(types[name]) not in families:
             kind = "numbers" if families is _NUMBERS else "categories"

@@ -26,11 +26,15 @@ def init(
     query: Query = None,
     form: FormOption = None,
     delimiter: Delimiter = None,
+    holder: Annotated[
+        bool,
+        typer.Option("--holder", help="Guess the types of a text file from its first rows: for the holder only."),
+    ] = False,
     force: Force = False,
 ) -> None:
-    """Write a template with a table's column names and types; bounds and categories are for you to fill in.
+    """Write a template with a table's column names, and its types if it has any; the rest is for you to fill in.
 
-    They must come from what is known about the variables: read from the records they would give records away.
+    It must come from what is known about the variables: read from the records it would give records away.
     """
     with clear_messages():
         from ..atomic import write_atomically
@@ -38,7 +42,7 @@ def init(
         from ..schema_file import schema_template
 
         table = open_table(source, query, form=None if form is None else form.value, delimiter=delimiter)
-        text = schema_template(table, target)
+        text = schema_template(table, target, guess_types=holder)
         if output is None:
             typer.echo(text, nl=False)
         else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..optional import require
+from .streams import memory_exhausted
 from .table import ReaderError, TableReader
 
 
@@ -21,16 +22,17 @@ def open_parquet(path: Path) -> TableReader:
     parquet = require("pyarrow.parquet")
 
     def opened() -> Any:
-        return parquet.ParquetFile(path, pre_buffer=False)
+        return parquet.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
 
     def batches(rows: int, columns: Sequence[str]) -> Iterator[Any]:
         with _readable(path, "Parquet"), opened() as file:
-            for batch in file.iter_batches(batch_size=rows, columns=list(columns), use_threads=False):
-                yield batch.select(list(columns))  # Parquet keeps the order of the file
+            found = file.iter_batches(batch_size=rows, columns=list(columns), use_threads=False)
+            yield from _as_many_as_promised(_sound(found, columns), n_rows)
 
     with _readable(path, "Parquet"), opened() as file:
-        schema, n_rows = file.schema_arrow, file.metadata.num_rows
-    return TableReader(str(path), tuple(schema.names), False, n_rows, _types(schema), batches)
+        names, types = _names_and_types(file.schema_arrow)
+        n_rows = _number_of_rows(file.metadata)
+    return TableReader(str(path), names, False, n_rows, lambda: types, batches)
 
 
 def open_arrow(path: Path) -> TableReader:
@@ -48,27 +50,78 @@ def open_arrow(path: Path) -> TableReader:
         with _readable(path, "Arrow"), pa.memory_map(str(path)) as file:
             reader = ipc.open_stream(file) if is_stream else ipc.open_file(file)
             parts = reader if is_stream else map(reader.get_batch, range(reader.num_record_batches))
-            for batch in parts:
-                batch.validate(full=True)  # a damaged file must not be read beyond its end
-                yield batch.select(list(columns))
+            yield from _sound(parts, columns)
+            if is_stream and not _ends_as_it_should(file):
+                raise _DamagedError
 
     with _readable(path, "Arrow"), pa.memory_map(str(path)) as file:
-        schema = (ipc.open_stream(file) if is_stream else ipc.open_file(file)).schema
-    return TableReader(str(path), tuple(schema.names), False, None, _types(schema), batches)
+        names, types = _names_and_types((ipc.open_stream(file) if is_stream else ipc.open_file(file)).schema)
+    return TableReader(str(path), names, False, None, lambda: types, batches)
 
 
-def _types(schema: Any) -> Any:
-    def types() -> Mapping[str, Any]:
-        return {field.name: field.type for field in schema}
+_CONTINUES = b"\xff" * 4
+"""Stands before every message of a stream since version 0.15 of Arrow; with a length of zero it ends the stream."""
 
-    return types
+
+class _DamagedError(Exception):
+    """What a file says of itself does not agree with what is in it."""
+
+
+def _names_and_types(schema: Any) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+    """Return what a schema says while errors are still explained: a damaged name is no text, nor is its type."""
+    names, types = tuple(schema.names), {field.name: field.type for field in schema}
+    for arrow_type in types.values():
+        str(arrow_type)
+    return names, types
+
+
+def _number_of_rows(metadata: Any) -> int:
+    """Return the number of rows, which others make room by, if the row groups agree."""
+    counts = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
+    if min(counts, default=0) < 0 or sum(counts) != metadata.num_rows:
+        raise _DamagedError
+    return sum(counts)
+
+
+def _sound(batches: Iterable[Any], columns: Sequence[str]) -> Iterator[Any]:
+    """Yield the wanted columns in their order, checked: whoever uses them could read beyond their end otherwise."""
+    for batch in batches:
+        chosen = batch.select(list(columns))
+        chosen.validate(full=True)
+        yield chosen
+
+
+def _as_many_as_promised(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    left = n_rows
+    for batch in batches:
+        left -= batch.num_rows
+        yield batch
+    if left:
+        raise _DamagedError
+
+
+def _ends_as_it_should(stream: Any) -> bool:
+    """Return whether a stream that was read has its end mark; Arrow takes any cut after a batch for the end as well.
+
+    Streams of older versions have marks that cannot be told from padding; they are believed.
+    """
+    end = stream.tell()
+    stream.seek(0)
+    if stream.read(4) != _CONTINUES:
+        return True
+    stream.seek(max(end - 8, 0))
+    return bool(stream.read(8) == _CONTINUES + bytes(4))
 
 
 @contextmanager
 def _readable(path: Path, form: str) -> Iterator[None]:
-    """Turn Arrow's errors, which could show cells, into one that does not."""
-    pa = require("pyarrow")
+    """Turn Arrow's errors, which could show cells, into one that does not.
+
+    A damaged file can raise nearly anything: about text that is no UTF-8, an index, a number that is too large.
+    """
     try:
         yield
-    except (pa.ArrowException, OSError, ValueError):
+    except MemoryError:
+        raise memory_exhausted(path) from None
+    except Exception:
         raise ReaderError(f"{path} is not a readable {form} file; it may be damaged or incomplete") from None

@@ -6,15 +6,15 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..cells import DECIMAL
 from ..optional import require
-from .streams import CheckedText
+from .quoting import LONGEST_ROW, TOO_LONG, QuotingCheck
+from .streams import DAMAGED, NOT_UTF8, CheckedText, memory_exhausted, open_bytes
 from .table import ReaderError, TableReader
-
-_BLOCK = 4 * 2**20
 
 
 def open_csv(path: Path, delimiter: str, names: Sequence[str] | None) -> TableReader:
@@ -26,24 +26,62 @@ def open_csv(path: Path, delimiter: str, names: Sequence[str] | None) -> TableRe
     """
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise ReaderError(f"delimiter must be a single character such as ';' or a tab, got {delimiter!r}")
-    file = _CsvFile(path, delimiter, None if names is None else list(names))
-    return TableReader(str(path), file.header(), True, None, file.types, file.batches)
+    require("pyarrow.csv")  # better missed now than after the header was checked
+    if names is not None and not all(names):
+        raise ReaderError("names must have a name for each column, but one of them is empty")
+    columns = _header(path, delimiter) if names is None else tuple(names)
+    file = _CsvFile(path, delimiter, columns, has_header=names is None)
+    return TableReader(str(path), columns, True, None, file.types, file.batches)
 
 
+def _header(path: Path, delimiter: str) -> tuple[str, ...]:
+    """Return the cells of the first line that is not blank; what follows it is not looked at."""
+    rows = csv.reader(_lines(path), delimiter=delimiter, strict=True)
+    try:
+        names = next((row for row in rows if row), None)
+    except csv.Error:
+        raise ReaderError(f"{path}, line 1: is not CSV; is a quotation mark left open?") from None
+    if names is None:
+        raise ReaderError(_without_rows(path))
+    if any(not name.strip() or re.fullmatch(DECIMAL, name.strip()) for name in names):
+        raise ReaderError(
+            f"{path}, line 1: has an empty name or a number where names of columns are expected; "
+            "add a header line, or pass the names"
+        )
+    if any("\n" in name or "\r" in name for name in names):
+        raise ReaderError(
+            f"{path}, line 1: has a line break in the name of a column; remove it, or the stray quotation mark"
+        )
+    return tuple(names)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield lines as they are asked for, so that what follows a header need not even be text."""
+    number = 0
+    with open_bytes(path) as file:
+        try:
+            while block := file.readline(LONGEST_ROW):
+                for line in block.splitlines(keepends=True):
+                    number += 1
+                    if len(line) == LONGEST_ROW:
+                        raise ReaderError(f"{path}, line {number}: {TOO_LONG}")
+                    yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise ReaderError(f"{path}, line {number}: {NOT_UTF8}") from None
+        except DAMAGED:
+            raise ReaderError(f"{path} is damaged or incomplete near line {number + 1}") from None
+
+
+def _without_rows(path: Path) -> str:
+    return f"{path} has no rows; the first line must have the names of the columns, rows follow"
+
+
+@dataclass(frozen=True)
 class _CsvFile:
-    def __init__(self, path: Path, delimiter: str, names: list[str] | None) -> None:
-        self.path, self.delimiter, self.names = path, delimiter, names
-
-    def header(self) -> tuple[str, ...]:
-        schema = next(self._parsed(require("pyarrow.csv").ConvertOptions())).schema
-        if self.names is None and any(
-            not name.strip() or re.fullmatch(DECIMAL, name.strip()) for name in schema.names
-        ):
-            raise ReaderError(
-                f"{self.path}, line 1: has an empty name or a number where names of columns are expected; "
-                "add a header line, or pass the names"
-            )
-        return tuple(schema.names)
+    path: Path
+    delimiter: str
+    names: tuple[str, ...]
+    has_header: bool
 
     def types(self) -> Mapping[str, Any]:
         guess = require("pyarrow.csv").ConvertOptions(null_values=["", "NA", "NaN", "?"], strings_can_be_null=True)
@@ -69,15 +107,19 @@ class _CsvFile:
             return "error"
 
         # Threads would not know the number of a row. Newlines in quotes are rare, but a record is a record.
-        read = arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=self.names)
+        names = None if self.has_header else list(self.names)
+        read = arrow_csv.ReadOptions(use_threads=False, block_size=LONGEST_ROW, column_names=names)
         parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=note)
         try:
-            stream = pa.PythonFile(CheckedText(self.path, quoted=True), mode="r")
+            quoting = QuotingCheck(self.path, self.delimiter, len(self.names))
+            stream = pa.PythonFile(CheckedText(self.path, quoting), mode="r")
             with arrow_csv.open_csv(stream, read, parse, convert) as reader:
                 yield reader
                 yield from reader
         except ReaderError:
             raise
+        except MemoryError:
+            raise memory_exhausted(self.path) from None
         except (pa.ArrowException, ValueError) as error:  # whose messages could show a cell
             raise ReaderError(self._explained(str(error), ragged)) from None
 
@@ -85,9 +127,9 @@ class _CsvFile:
         if ragged:
             return f"{self.path}, {self._line_of(ragged[0])}: does not have as many cells as there are columns"
         if "Empty CSV" in message:
-            return f"{self.path} has no rows; the first line must have the names of the columns, rows follow"
+            return _without_rows(self.path)
         if "straddling" in message:
-            return f"{self.path} has a row of more than {_BLOCK:,} bytes; is a quotation mark left open?"
+            return f"{self.path} {TOO_LONG}"
         return f"{self.path} cannot be understood as CSV with the delimiter {self.delimiter!r}"
 
     def _line_of(self, number: int) -> str:
