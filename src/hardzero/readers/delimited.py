@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..cells import DECIMAL
+from ..cell_text import DECIMAL
 from ..optional import require
 from .streams import CheckedText
 from .table import ReaderError, TableReader
