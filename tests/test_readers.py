@@ -105,10 +105,12 @@ EVERY_FORMAT = pytest.mark.parametrize("save", SAVED.values(), ids=SAVED)
 
 @EVERY_FORMAT
 def test_every_format_gives_the_same_rows_as_often_as_asked(save, tmp_path):
-    reader = open_table(**save(tmp_path))
+    options = save(tmp_path)
+    reader = open_table(**options)
     assert reader.names == ("a", "b", "y")
     assert reader.n_rows in (3, None)
-    assert str(reader.types["a"]) == "int64"
+    declared = "sqlite" not in str(options.get("source"))  # SQLite declares no types for a result
+    assert str(reader.types["a"]) == ("int64" if declared else "string")
     assert str(reader.types["b"]) == "string"
     for _ in range(2):
         batches = list(reader.batches(rows=2))
@@ -302,7 +304,7 @@ def test_files_that_are_not_there_or_not_known(tmp_path):
         ("CREATE TABLE t (a INT)", "must be one SELECT"),
         ("SELECT 1; SELECT 2", "must be one SELECT"),
         ("", "must be one SELECT"),
-        (f"SELECT CAST('{SECRET}' || range AS INT) AS a FROM range(3)", "the query failed: DuckDB reports"),
+        (f"SELECT CAST('{SECRET}' || range AS INT) AS a FROM range(3)", "the database reports a ConversionException"),
     ],
 )
 def test_faulty_queries_of_files(query, words):
@@ -313,7 +315,12 @@ def test_faulty_queries_of_files(query, words):
 
 def test_faulty_database_queries(tmp_path):
     url = save_sqlite(tmp_path)["source"]
-    for query, words in [("SELECT * FROM none", "no such table"), ("SELEC", "syntax"), ("DELETE FROM t", "SELECT")]:
+    for query, words in [
+        ("SELECT * FROM none", "no table, column or function 'none'"),
+        ("SELECT a b c FROM t", "syntax error near 'c'"),
+        ("SELEC", "must be one SELECT"),
+        ("DELETE FROM t", "must be one SELECT"),
+    ]:
         with pytest.raises(ReaderError, match=words):
             open_table(url, query)
     assert sum(batch.num_rows for batch in open_table(url, "SELECT * FROM t").batches()) == 3  # nothing was deleted

@@ -65,7 +65,7 @@ def text_of(cell: Any) -> str | None:
             raise UnknownCellError(_UNKNOWN)
         case int() | np.integer():
             text = _whole_text(int(cell))
-        case float() | np.float32() | np.float16():
+        case float() | np.floating():
             text = _float_text(float(cell))
         case Decimal():
             text = _decimal_text(cell)

@@ -10,9 +10,10 @@ from typing import Literal, get_args
 
 from .columnar import open_arrow, open_parquet
 from .delimited import open_csv
+from .duckdb_query import open_duckdb
 from .libsvm import open_libsvm
 from .matrix import read_encoded
-from .sql import open_database, open_duckdb
+from .sql import open_database
 from .streams import COMPRESSED
 from .table import ReaderError, TableReader
 
