@@ -245,7 +245,7 @@ def _texts(name: str, cells: Any) -> Any:
         distinct = cells.cast(pa.large_string()).dictionary_encode()
         texts = text_array(name, map(Decimal, distinct.dictionary.to_pylist()))
     elif types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
-        distinct = cells.dictionary_encode()
+        distinct = (cells.cast(pa.float64()) if types.is_floating(kind) else cells).dictionary_encode()
         texts = text_array(name, distinct.dictionary.to_pylist())
     else:
         raise _unsuitable(name, kind, "text")

@@ -77,7 +77,7 @@ def fit(
         from .. import progress
         from ..commands.fit import fit_rows, read_rows, refuse_dropping, refuse_outputs
         from ..commands.methods import build_estimator
-        from ..readers import open_table
+        from ..readers import declared_features, open_table
         from ..report import write_report
         from ..schema_file import load_schema
 
@@ -86,7 +86,8 @@ def fit(
         refuse_outputs([output, report], force)
         privacy = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours.value, "random_state": seed}
         estimator = build_estimator(method.value, len(schema.target.classes), privacy, option or ())
-        table = open_table(source, query, form=_value(form), delimiter=delimiter)
+        count = declared_features(column.name for column in schema.columns)
+        table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)
         with steps_shown("reading rows") as shown:
             rows = read_rows(table, schema, lambda seen: shown(seen, table.n_rows))
         with steps_shown("fitting") as shown, progress.listening(shown):
@@ -117,10 +118,12 @@ def predict(
         from ..atomic import atomic_file
         from ..commands.predict import write_predictions
         from ..model_file import FittedModel
-        from ..readers import open_table
+        from ..readers import declared_features, open_table
 
         model = FittedModel.load(model_path)
-        table = open_table(source, query, form=_value(form), delimiter=delimiter)
+        described = model.features if model.schema is None else model.schema.columns
+        count = declared_features(column.name for column in described)
+        table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)
         with steps_shown("predicting rows") as shown, atomic_file(output, overwrite=force) as out:
             write_predictions(model, table, keep or (), out, lambda seen: shown(seen, table.n_rows))
 

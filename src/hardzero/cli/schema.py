@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,6 +26,12 @@ def init(
     query: Query = None,
     form: FormOption = None,
     delimiter: Delimiter = None,
+    n_features: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Number of features of a LIBSVM file, known without looking at it.", show_default=False
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Write a template with a table's column names and types; bounds and categories are for you to fill in.
@@ -37,7 +43,8 @@ def init(
         from ..readers import open_table
         from ..schema_file import schema_template
 
-        table = open_table(source, query, form=None if form is None else form.value, delimiter=delimiter)
+        kind: Any = None if form is None else form.value
+        table = open_table(source, query, form=kind, delimiter=delimiter, n_features=n_features)
         text = schema_template(table, target)
         if output is None:
             typer.echo(text, nl=False)
@@ -60,7 +67,7 @@ def check(
 ) -> None:
     """Check a schema, and whether a table's columns fit it; no record is read unless the data holder asks."""
     with clear_messages():
-        from ..readers import open_table
+        from ..readers import declared_features, open_table
         from ..schema_file import load_schema
         from ..table_check import check_table
 
@@ -68,7 +75,9 @@ def check(
         if source is None and query is None:
             typer.echo(json.dumps({"features": len(schema.features)}) if as_json else "the schema is in order")
             return
-        table = open_table(source, query, form=None if form is None else form.value, delimiter=delimiter)
+        kind: Any = None if form is None else form.value
+        count = declared_features(column.name for column in schema.columns)
+        table = open_table(source, query, form=kind, delimiter=delimiter, n_features=count)
         found = check_table(schema, table, holder=holder)
         typer.echo(json.dumps(asdict(found)) if as_json else str(found))
         if not found.passed:
