@@ -234,7 +234,7 @@ CLAIMED = 1.0
 ATTACKED = Schema((Categorical("c", ("0", "1")), Numeric("z", 0, 1)), TARGET)
 
 
-def inferring_batch(rows, names):
+def inferring_batch(rows, names, types):
     """The broken twin: one type for all cells of a batch, or the text of each where they do not fit together."""
     arrays = []
     for column in zip(*rows, strict=True):

@@ -92,6 +92,9 @@ def test_a_database_that_is_not_there_is_not_made(tmp_path):
 
 def test_what_a_query_may_be(database):
     url = f"sqlite:///{database}"
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("ALTER TABLE people ADD COLUMN edit")  # no function, for all its name
+    assert open_table(url, "SELECT edit, abs(a) AS a FROM people").names == ("edit", "a")
     for query in (
         "SELECT a FROM people;",
         "  -- people\n/* all */ SELECT a FROM people",
@@ -255,6 +258,20 @@ def test_duckdb_only_reads(duck, source, query):
         list(open_table(source, query).batches())
     assert sorted(duck.iterdir()) == files
     assert (duck / "t.duckdb").read_bytes() == before
+
+
+def test_duckdb_does_not_guess_types_from_names_of_folders(duck):
+    for place in ("2", "3"):
+        (duck / "h" / f"place={place}").mkdir(parents=True)
+        pyarrow.parquet.write_table(pa.table({"a": [1]}), f"h/place={place}/t.parquet")
+    with duckdb.connect("t.duckdb") as connection:
+        connection.execute("CREATE VIEW folders AS SELECT * FROM 'h/*/*.parquet'")
+    for query in ("SELECT * FROM 'h/*/*.parquet'", "SELECT * FROM read_parquet('h/**')", "SELECT * FROM folders"):
+        with pytest.raises(ReaderError, match="use read_parquet"):
+            open_table("t.duckdb", query)
+    for declared in ("hive_partitioning = false", "hive_types_autocast = false", "hive_types = {'place': VARCHAR}"):
+        assert len(list(open_table(query=f"SELECT * FROM read_parquet('h/*/*.parquet', {declared})").batches())) > 0
+    assert open_table(query="SELECT * FROM '*.parquet'").names == ("a", "b")
 
 
 def test_duckdb_does_not_see_variables(duck):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -67,6 +68,11 @@ _READING = frozenset(
 differ in what else there is: readers that guess types from cells, and writing to files within a SELECT."""
 
 
+_FILES = re.compile(r"""['"]([^'"]*[*?\[][^'"]*)['"]""")
+_PARTITION = r".*[/\\][^/\\=]+=[^/\\]*[/\\].*"
+_DECLARED_PARTITIONS = re.compile(r"\bhive_types\b|\bhive_(types_autocast|partitioning)\s*(=>?|:=)\s*(false|0)", re.I)
+
+
 def open_duckdb(database: str | None, query: str) -> TableReader:
     """Open the result of a SELECT over files, such as ``SELECT * FROM 'x.parquet'``, or over a DuckDB database.
 
@@ -86,7 +92,8 @@ def open_duckdb(database: str | None, query: str) -> TableReader:
             statements = connection.extract_statements(query)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
                 raise ReaderError(ONE_SELECT)
-            _refuse_what_does_not_only_read(connection, statements[0].query)
+            _refuse_what_does_not_only_read(connection.cursor(), statements[0].query)
+            _refuse_guessed_partitions(connection.cursor(), query)
             yield connection.sql(query)
 
     def batches(rows: int, columns: Sequence[str]) -> Iterator[Any]:
@@ -106,9 +113,8 @@ def open_duckdb(database: str | None, query: str) -> TableReader:
     return TableReader("the query's result", names, False, None, types, batches)
 
 
-def _refuse_what_does_not_only_read(connection: Any, query: str) -> None:
+def _refuse_what_does_not_only_read(planner: Any, query: str) -> None:
     """Look at the plan, in which views and macros are resolved; nothing is run for that."""
-    planner = connection.cursor()
     planner.execute("PRAGMA disable_optimizer")  # which would leave out what gives no rows, but has a type
     ((_, plan),) = planner.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchall()
     for step in _steps(json.loads(plan)):
@@ -122,6 +128,21 @@ def _refuse_what_does_not_only_read(connection: Any, query: str) -> None:
                 f"the query needs {step}, which is not known to only read records with declared types; query Parquet "
                 "files or tables of a DuckDB database"
             )
+
+
+def _refuse_guessed_partitions(connection: Any, query: str) -> None:
+    """Refuse folders named column=value: DuckDB would guess a column's type from all the values together."""
+    views = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
+    for text in (query, *(sql for (sql,) in views)):
+        if _DECLARED_PARTITIONS.search(text):
+            continue
+        for pattern in _FILES.findall(text):
+            found = connection.execute("SELECT file FROM glob(?) WHERE file SIMILAR TO ?", [pattern, _PARTITION])
+            if found.fetchall():
+                raise ReaderError(
+                    "the query reads folders named like column=value, and DuckDB would guess the column's type from "
+                    "them: use read_parquet(…, hive_partitioning = false), or declare it with hive_types"
+                )
 
 
 def _steps(nodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+
 from ..cells import text_array
 from ..optional import MissingPackageError, require
 from .query import refuse_all_but_select, without_foreign_words
@@ -59,7 +61,7 @@ def open_database(url: str, query: str) -> TableReader:
     def batches(rows: int, columns: Sequence[str]) -> Iterator[Any]:
         with result() as found:
             for part in found.columns(*(names.index(name) for name in columns)).partitions(rows):
-                yield _record_batch(part, columns)
+                yield _record_batch(part, columns, types)
 
     with result() as found:
         if not found.returns_rows:
@@ -68,12 +70,10 @@ def open_database(url: str, query: str) -> TableReader:
         codes = [column[1] for column in found.cursor.description]
     pa = require("pyarrow")
     declared = _DECLARED_TYPES.get(dialect)
-    kinds = [pa.type_for_alias((declared or {}).get(code, "string")) for code in codes]
-
-    def types() -> Mapping[str, Any]:
-        return dict(zip(names, kinds, strict=True))
-
-    return TableReader("the query's result", names, declared is None, None, types, batches)
+    types = {
+        name: pa.type_for_alias((declared or {}).get(code, "string")) for name, code in zip(names, codes, strict=True)
+    }
+    return TableReader("the query's result", names, declared is None, None, lambda: types, batches)
 
 
 def _engine(url: str) -> Any:
@@ -135,8 +135,8 @@ def _only_read(dialect: str, connection: Any) -> None:
 
 
 def _sqlite_may(action: int, _: str | None, function: str | None, *others: str | None) -> int:
-    harmless = action in _SQLITE_READS and (function or "").lower() not in _SQLITE_SIDE_EFFECTS
-    return sqlite3.SQLITE_OK if harmless else sqlite3.SQLITE_DENY
+    is_effect = action == sqlite3.SQLITE_FUNCTION and (function or "").lower() in _SQLITE_SIDE_EFFECTS
+    return sqlite3.SQLITE_OK if action in _SQLITE_READS and not is_effect else sqlite3.SQLITE_DENY
 
 
 def _text_of_bytes(cell: bytes) -> str:
@@ -144,8 +144,14 @@ def _text_of_bytes(cell: bytes) -> str:
     return cell.decode("utf-8", "replace")
 
 
-def _record_batch(rows: Sequence[Any], names: Sequence[str]) -> Any:
+def _record_batch(rows: Sequence[Any], names: Sequence[str], types: Mapping[str, Any]) -> Any:
     pa = require("pyarrow")
     columns = zip(*rows, strict=True) if rows else ((),) * len(names)
-    arrays = [text_array(name, column) for name, column in zip(names, columns, strict=True)]
+    arrays = [_text_array(name, column, types[name]) for name, column in zip(names, columns, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+
+def _text_array(name: str, cells: Sequence[Any], kind: Any) -> Any:
+    if kind == require("pyarrow").float32():  # drivers give the few digits that tell single precision apart
+        cells = [None if cell is None else np.float32(cell) for cell in cells]
+    return text_array(name, cells)
