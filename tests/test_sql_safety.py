@@ -107,6 +107,25 @@ def test_what_a_query_may_be(database):
     assert text.to_pydict() == {"a": [":x 100%"]}
 
 
+def test_views_full_text_and_json_of_sqlite_can_be_read(database):
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("CREATE VIEW v AS SELECT a + 1 AS a FROM people")
+        connection.execute("CREATE VIRTUAL TABLE notes USING fts5(note)")
+        connection.execute("INSERT INTO notes VALUES ('a cough')")
+    for query, cells in (
+        ("SELECT a FROM v", ["2", "3"]),
+        ("SELECT note FROM notes WHERE notes MATCH 'cough'", ["a cough"]),
+        ("SELECT value FROM json_each('[1, 2.5]')", ["1", "2.5"]),
+    ):
+        (batch,) = open_table(f"sqlite:///{database}", query).batches()
+        assert batch.column(0).to_pylist() == cells
+    for query in ("UPDATE sqlite_master SET name = 'x'", "PRAGMA writable_schema = ON", "PRAGMA query_only = OFF"):
+        before = content(database)
+        with contextlib.suppress(ReaderError):
+            open_without_looking(f"sqlite:///{database}", query)
+        assert content(database) == before
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -266,7 +285,14 @@ def test_duckdb_does_not_guess_types_from_names_of_folders(duck):
         pyarrow.parquet.write_table(pa.table({"a": [1]}), f"h/place={place}/t.parquet")
     with duckdb.connect("t.duckdb") as connection:
         connection.execute("CREATE VIEW folders AS SELECT * FROM 'h/*/*.parquet'")
-    for query in ("SELECT * FROM 'h/*/*.parquet'", "SELECT * FROM read_parquet('h/**')", "SELECT * FROM folders"):
+        connection.execute("CREATE MACRO again() AS TABLE SELECT * FROM folders")
+    assert open_table("t.duckdb", "SELECT * FROM n").names == ("a", "b")
+    for query in (
+        "SELECT * FROM 'h/*/*.parquet'",
+        "SELECT * FROM read_parquet('h/**')",
+        "SELECT * FROM folders",
+        "SELECT * FROM again()",
+    ):
         with pytest.raises(ReaderError, match="use read_parquet"):
             open_table("t.duckdb", query)
     for declared in ("hive_partitioning = false", "hive_types_autocast = false", "hive_types = {'place': VARCHAR}"):

@@ -26,7 +26,6 @@ WORDS = ("false", "true")
 """Texts that are the numbers 0 and 1, because they are what truth values are called as text."""
 
 _NUMBER = re.compile(NUMBER)
-_UNKNOWN = "a cell is neither text, number, truth value, date, time nor bytes"
 _MOST_DIGITS = 400
 """Powers of ten beyond double precision; numbers outside them are not written out."""
 
@@ -57,26 +56,26 @@ def text_of(cell: Any) -> str | None:
     match cell:
         case str():
             text = cell if cell.isascii() else cell.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-        case _ if cell is None or _is_pandas_na(cell):
+        case None:
             text = None
-        case bool() | np.bool_():
-            text = WORDS[bool(cell)]
-        case np.timedelta64():  # an integer, to NumPy
-            raise UnknownCellError(_UNKNOWN)
-        case int() | np.integer():
-            text = _whole_text(int(cell))
         case float() | np.floating():
             text = _float_text(float(cell))
+        case bool() | np.bool_():
+            text = WORDS[bool(cell)]
+        case int() | np.integer() if not isinstance(cell, np.timedelta64):  # an integer, to NumPy
+            text = _whole_text(int(cell))
         case Decimal():
             text = _decimal_text(cell)
         case bytes() | bytearray() | memoryview():
             text = bytes(cell).decode("utf-8", "replace")
+        case _ if _is_pandas_na(cell):
+            text = None
         case date() | time():
             text = _time_text(cell)
         case UUID():
             text = str(cell)
         case _:
-            raise UnknownCellError(_UNKNOWN)
+            raise UnknownCellError("a cell is neither text, number, truth value, date, time nor bytes")
     return text
 
 
@@ -119,7 +118,10 @@ def _float_text(cell: float) -> str | None:
         return None
     if math.isinf(cell):
         return str(cell)
-    return str(int(cell)) if cell.is_integer() else f"{Decimal(repr(cell)):f}"
+    if cell.is_integer():
+        return str(int(cell))
+    digits = repr(cell)
+    return f"{Decimal(digits):f}" if "e" in digits else digits
 
 
 def _decimal_text(cell: Decimal) -> str | None:

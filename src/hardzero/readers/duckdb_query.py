@@ -67,8 +67,13 @@ _READING = frozenset(
 """Steps of a plan that only read, and only what has declared types. A list of what is allowed, because versions
 differ in what else there is: readers that guess types from cells, and writing to files within a SELECT."""
 
-
 _FILES = re.compile(r"""['"]([^'"]*[*?\[][^'"]*)['"]""")
+_DEFINITIONS = """
+    SELECT lower(view_name), sql FROM duckdb_views() WHERE NOT internal
+    UNION ALL
+    SELECT lower(function_name), macro_definition FROM duckdb_functions()
+    WHERE function_type = 'table_macro' AND NOT internal
+"""
 _PARTITION = r".*[/\\][^/\\=]+=[^/\\]*[/\\].*"
 _DECLARED_PARTITIONS = re.compile(r"\bhive_types\b|\bhive_(types_autocast|partitioning)\s*(=>?|:=)\s*(false|0)", re.I)
 
@@ -132,8 +137,9 @@ def _refuse_what_does_not_only_read(planner: Any, query: str) -> None:
 
 def _refuse_guessed_partitions(connection: Any, query: str) -> None:
     """Refuse folders named column=value: DuckDB would guess a column's type from all the values together."""
-    views = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
-    for text in (query, *(sql for (sql,) in views)):
+    texts, known = [query], connection.execute(_DEFINITIONS).fetchall()
+    for text in texts:  # which grows by the views and macros that are used
+        texts += [definition for name, definition in known if name in text.lower() and definition not in texts]
         if _DECLARED_PARTITIONS.search(text):
             continue
         for pattern in _FILES.findall(text):

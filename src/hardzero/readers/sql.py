@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -32,7 +33,7 @@ _MYSQL_TYPES: Mapping[int, str] = {
 _DECLARED_TYPES = {"postgresql": _POSTGRES_TYPES, "mysql": _MYSQL_TYPES, "mariadb": _MYSQL_TYPES}
 """Arrow types by the codes that a result has for its columns; all others are text."""
 
-_SQLITE_READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_SQLITE_READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 _SQLITE_SIDE_EFFECTS = {"load_extension", "writefile", "edit", "fts3_tokenizer"}
 
 
@@ -131,17 +132,20 @@ def _only_read(dialect: str, connection: Any) -> None:
         connection.exec_driver_sql("PRAGMA query_only = ON")
         raw = connection.connection.dbapi_connection
         raw.set_authorizer(_sqlite_may)
-        raw.text_factory = _text_of_bytes
+        raw.text_factory = partial(str, encoding="utf-8", errors="replace")  # SQLite's own error would quote the cell
 
 
-def _sqlite_may(action: int, _: str | None, function: str | None, *others: str | None) -> int:
-    is_effect = action == sqlite3.SQLITE_FUNCTION and (function or "").lower() in _SQLITE_SIDE_EFFECTS
-    return sqlite3.SQLITE_OK if action in _SQLITE_READS and not is_effect else sqlite3.SQLITE_DENY
-
-
-def _text_of_bytes(cell: bytes) -> str:
-    """Decode text as bytes are: SQLite's own error would quote it."""
-    return cell.decode("utf-8", "replace")
+def _sqlite_may(action: int, first: str | None, second: str | None, *others: str | None) -> int:
+    if action == sqlite3.SQLITE_FUNCTION:
+        harmless = (second or "").lower() not in _SQLITE_SIDE_EFFECTS
+    else:
+        # Full-text tables ask for a version, and declare their columns; the schema itself can never be updated so.
+        declared = (action, first) in (
+            (sqlite3.SQLITE_PRAGMA, "data_version"),
+            (sqlite3.SQLITE_UPDATE, "sqlite_master"),
+        )
+        harmless = action in _SQLITE_READS or declared
+    return sqlite3.SQLITE_OK if harmless else sqlite3.SQLITE_DENY
 
 
 def _record_batch(rows: Sequence[Any], names: Sequence[str], types: Mapping[str, Any]) -> Any:
