@@ -23,6 +23,7 @@ LAYERS = {
     "schema_places": 0,
     "progress": 0,
     "schema": 1,
+    "cell_text": 0,
     "schema_file": 2,
     "cells": 2,
     "encoder": 3,

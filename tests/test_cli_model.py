@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
@@ -172,10 +174,55 @@ def test_rows_that_the_schema_drops_get_empty_predictions(folder):
 
 def test_a_query_over_files(folder):
     pytest.importorskip("duckdb")
-    # Without all_varchar DuckDB would make a boolean of yes and no.
-    query = f"SELECT * FROM read_csv('{folder / 'people.csv'}', all_varchar=true) WHERE age::INT > 10"
+    people = pyarrow.csv.read_csv(folder / "people.csv")
+    pyarrow.parquet.write_table(people, folder / "people.parquet")
+    query = f"SELECT * FROM '{folder / 'people.parquet'}' WHERE age > 10"
     result = call("fit", "--query", query, "--schema", folder / "people.toml", "-o", folder / "model.json", "--json")
     assert result.exit_code == 0, result.output
+    query = query.replace("parquet", "csv")
+    result = call("fit", "--query", query, "--schema", folder / "people.toml", "-o", folder / "other.json")
+    assert result.exit_code == 1
+    assert "pass the CSV file itself" in result.output
+
+
+def write_libsvm(path, largest):
+    """Two features decide; the last record alone has an index as large as said."""
+    rng = np.random.default_rng(0)
+    lines = [f"{label:+d} 1:{label * 0.5} 2:{x:.3f}" for label, x in zip(*rng.choice([-1, 1], (2, 300)), strict=True)]
+    path.write_text("\n".join([*lines, f"+1 {largest}:1"]) + "\n")
+
+
+def test_a_schema_says_how_many_features_a_libsvm_file_has(folder):
+    schema = """
+        [target]
+        name = "label"
+        classes = ["-1", "+1"]
+        positive = "+1"
+        [columns]
+        x1 = {type = "numeric", lower = -1, upper = 1}
+        x2 = {type = "numeric", lower = -1, upper = 1}
+        x5 = {type = "ignored"}
+    """
+    (folder / "s.toml").write_text(schema)
+    for largest in (3, 5):  # a column that only one record has makes no difference
+        write_libsvm(folder / f"{largest}.svm", largest)
+        made = ("-o", folder / f"{largest}.json", "--seed", 1)
+        result = call("fit", folder / f"{largest}.svm", "--schema", folder / "s.toml", *made)
+        assert result.exit_code == 0, result.output
+    assert (folder / "3.json").read_bytes() == (folder / "5.json").read_bytes()
+    table = (folder / "3.svm", "-o", folder / "p.csv")
+    assert call("predict", folder / "3.json", *table).exit_code == 0
+    assert call("schema", "check", folder / "s.toml", folder / "3.svm").exit_code == 0
+    write_libsvm(folder / "6.svm", 6)
+    result = call("fit", folder / "6.svm", "--schema", folder / "s.toml", "-o", folder / "6.json")
+    assert "line 301: has an index above the number of features, 5; mention the last column" in result.output
+
+
+def test_a_template_for_a_libsvm_file_needs_the_number_of_features(folder):
+    write_libsvm(folder / "t.svm", 3)
+    assert "give n_features" in call("schema", "init", folder / "t.svm").output
+    template = call("schema", "init", folder / "t.svm", "--n-features", 4, "--target", "label").output
+    assert [f"[columns.x{i}]" in template for i in range(1, 6)] == [True] * 4 + [False]
 
 
 def test_the_demo_writes_everything_and_prints_the_statement(tmp_path):

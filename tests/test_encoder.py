@@ -174,8 +174,8 @@ def test_labels():
     [
         ({"z": [1]}, "no column 'x'"),
         (pa.Table.from_arrays([pa.array([1])] * 2, names=["x", "x"]), "more than one column 'x'"),
-        ({"x": [1, "secret"]}, "column 'x' mixes types"),
-        ({"x": [2**80]}, "column 'x' mixes types"),
+        ({"x": [1, ["secret"]]}, "column 'x' has cells of a type that is not known"),
+        ({"x": np.array([1j])}, "column 'x' has cells of a type that is not known"),
         ({"x": pa.array([[1]])}, "column 'x' has the type list"),
         (pa.table({"x": pa.array([0], pa.timestamp("s"))}), "column 'x' has the type timestamp"),
     ],

@@ -57,6 +57,15 @@ def test_every_kind_of_column_is_encoded_as_the_encoder_does():
     np.testing.assert_allclose(probabilities, expected, atol=1e-6)
 
 
+def test_truth_values_may_be_spelled_as_words():
+    model = made_up_with_schema(coef=(1.5, -4.0, -1.0, 0.3, 0.5, 0.7, -0.75))
+    rows = table(50, seed=4)
+    rows["smoker"] = np.resize(["yes", "no", "true", "false", "True"], 50)
+    _, probabilities = run_table(model, rows)
+    expected = model.predict_proba(SchemaEncoder(SCHEMA).transform(rows))
+    np.testing.assert_allclose(probabilities, expected, atol=1e-6)
+
+
 def test_a_column_may_not_be_called_like_an_output():
     columns = (Numeric("label", 18, 100), *SCHEMA.columns[1:])
     with pytest.raises(ValueError, match="rename it"):

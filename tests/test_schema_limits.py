@@ -208,7 +208,7 @@ def test_text_files_are_described_and_checked_without_their_rows(name, text, tmp
         raise AssertionError("a record was looked at")
 
     (tmp_path / name).write_text(text)
-    table = open_table(tmp_path / name)
+    table = open_table(tmp_path / name, n_features=1)
     schema = Schema((Numeric("x1", 0, 1),), Target("label", ("a", "b"), "b"))
     monkeypatch.setattr(TableReader, "types", property(poisoned))
     monkeypatch.setattr(TableReader, "batches", poisoned)

@@ -1,15 +1,21 @@
-"""Columns of a table as numbers and codes, by what a schema says of them. Nothing is learnt from the cells."""
+"""Columns of a table as numbers and codes, by what a schema says of them. Nothing is learnt from the cells.
+
+What a cell becomes is the rule of `cell_text`, which knows no other cell. Where a column has a declared type, text
+among them, it is converted at once, with the same result; cells without a declared type go one by one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .cell_text import NUMBER, WORDS, UnknownCellError, text_of, without_trailing_zeros
 from .optional import require
 from .schema import OTHER, Boolean, Categorical, Numeric, Ordered, Target, UsedColumn
 
@@ -18,10 +24,7 @@ IntArray = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
 _UNKNOWN, _MISSING = -1, -2
-DECIMAL = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-"""A regular expression for a number in decimal notation."""
-
-_NUMBER = rf"^({DECIMAL}|(?i:[+-]?(inf|infinity|nan)))$"
+_NUMBER = rf"^{NUMBER}$"
 
 
 class EncodingError(ValueError):
@@ -58,15 +61,13 @@ def columns_of(table: Any, names: Sequence[str]) -> dict[str, Any]:
     Raises
     ------
     EncodingError
-        A column is not there, is there twice, or mixes types.
+        A column is not there, is there twice, or has cells of a type that is not known.
 
     Privacy
     -------
     Sensitive.
     """
     pa = require("pyarrow")
-    if hasattr(table, "to_arrow"):  # polars
-        table = table.to_arrow()
     if isinstance(table, pa.Table | pa.RecordBatch):
         present = table.schema.names
     elif isinstance(table, Mapping):
@@ -85,16 +86,46 @@ def columns_of(table: Any, names: Sequence[str]) -> dict[str, Any]:
     return arrays
 
 
+def text_array(name: str, cells: Iterable[Any]) -> Any:
+    """Return cells that have no declared type as an Arrow array of text, each by itself.
+
+    Raises
+    ------
+    EncodingError
+        A cell is of a type that has no text.
+
+    Privacy
+    -------
+    Sensitive. Each entry depends on its own cell only.
+    """
+    try:
+        return require("pyarrow").array([text_of(cell) for cell in cells], "large_string")
+    except UnknownCellError:
+        raise _unknown_type(name) from None
+
+
+def _unknown_type(name: str) -> EncodingError:
+    return EncodingError(f"column {name!r} has cells of a type that is not known; convert it to text")
+
+
 def _as_arrow(name: str, column: Any) -> Any:
+    """Return a column by its declared type, or cell by cell as text where it has none."""
     pa = require("pyarrow")
     if isinstance(column, pa.Array | pa.ChunkedArray):
         return column
+    dtype = getattr(column, "dtype", None)
+    if hasattr(column, "to_arrow"):  # polars
+        return text_array(name, column.to_list()) if str(dtype) == "Object" else column.to_arrow()
+    if dtype is None or str(dtype) == "object":
+        return text_array(name, column)
+    if str(dtype) == "category":
+        codes = np.asarray(column.cat.codes if hasattr(column, "cat") else column.codes)
+        texts = text_array(name, dtype.categories)
+        return texts.take(pa.array(codes, mask=codes < 0))
     try:
         return pa.array(column, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):  # whose message could show a cell
-        raise EncodingError(
-            f"column {name!r} mixes types, or has one that is not known; convert it to text"
-        ) from None
+        raise _unknown_type(name) from None
 
 
 def encode_column(column: UsedColumn, cells: Any, missing_values: tuple[str, ...]) -> EncodedColumn:
@@ -110,9 +141,9 @@ def encode_column(column: UsedColumn, cells: Any, missing_values: tuple[str, ...
         case Categorical():
             return _encode_categories(column, cells, missing_values)
         case Boolean():
-            native = require("pyarrow").types.is_boolean(cells.type)
-            spellings = ("false", "true") if native else (column.false, column.true)
-            return _encode_ranks(_codes(column.name, cells, spellings, missing_values), 1.0)
+            ranks = dict(zip(WORDS, (0, 1), strict=True)) | {column.false: 0, column.true: 1}
+            codes = _codes(column.name, cells, tuple(ranks), missing_values)
+            return _encode_ranks(np.where(codes < 0, codes, np.array(list(ranks.values()))[codes]), 1.0)
         case Ordered():
             return _encode_ranks(_codes(column.name, cells, column.values, missing_values), column.features[0].scale)
 
@@ -148,7 +179,7 @@ def _encode_categories(column: Categorical, cells: Any, missing_values: tuple[st
     )
 
 
-def _encode_ranks(codes: IntArray, scale: float) -> EncodedColumn:
+def _encode_ranks(codes: NDArray[np.integer], scale: float) -> EncodedColumn:
     value = np.where(codes < 0, 0, codes) / scale
     # A rank that nobody knows is no better than none at all.
     return EncodedColumn(
@@ -160,33 +191,75 @@ def _numbers(name: str, cells: Any, missing_values: tuple[str, ...]) -> tuple[Fl
     """Return numbers, NaN where there is none, and marks for texts that are neither numbers nor missing."""
     pa, pc = require("pyarrow"), require("pyarrow.compute")
     cells = _plain(cells)
+    types, kind = pa.types, cells.type
     unknown = np.zeros(len(cells), np.bool_)
+    if types.is_decimal(kind):
+        cells = pc.cast(
+            cells, pa.large_string()
+        )  # whose digits are rounded once, which a cast to doubles need not do
     if _is_text(cells.type):
-        text = _without_missing(_trimmed(cells), missing_values)
-        try:
-            cells = pc.cast(text, pa.float64())
-        except pa.ArrowInvalid:  # some text is no number: look for it, which takes longer
-            is_number = pc.match_substring_regex(text, _NUMBER)
-            unknown = _numpy(pc.fill_null(pc.invert(is_number), False))
-            cells = pc.cast(pc.if_else(is_number, text, pa.scalar(None, text.type)), pa.float64())
-    numbers = _cast(name, cells, pa.float64(), "numbers")
+        cells, unknown = _numbers_of_text(_without_missing(_trimmed(cells), missing_values))
+    elif not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind)):
+        raise _unsuitable(name, kind, "numbers")
+    numbers = pc.cast(cells, pa.float64(), safe=False)
     # A copy, because Arrow's own memory must not be written to.
     return np.array(_numpy(pc.fill_null(numbers, np.nan)), dtype=np.float64), unknown
+
+
+def _numbers_of_text(text: Any) -> tuple[Any, Mask]:
+    """Return the numbers that trimmed texts denote, null where there is none, and where a text is no number."""
+    pa, pc = require("pyarrow"), require("pyarrow.compute")
+    # Arrow's own notion of a number is wider and changes: only texts of the one grammar are left to it.
+    is_number = pc.match_substring_regex(text, _NUMBER)
+    numbers = pc.cast(pc.if_else(is_number, text, pa.scalar(None, text.type)), pa.float64())
+    if numbers.null_count > text.null_count:
+        words = pc.index_in(text, value_set=pa.array(WORDS, text.type))
+        numbers = pc.coalesce(numbers, pc.cast(words, pa.float64()))
+    return numbers, _numpy(pc.and_(pc.is_valid(text), pc.is_null(numbers)))
 
 
 def _codes(name: str, cells: Any, values: tuple[str, ...], missing_values: tuple[str, ...]) -> IntArray:
     """Return each cell's place among the values; a listed value is never missing, however it is spelled."""
     pa, pc = require("pyarrow"), require("pyarrow.compute")
-    cells = _plain(cells)
-    if pa.types.is_floating(cells.type):
-        cells = pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
-    text = _trimmed(_cast(name, cells, pa.large_string(), "text"))
+    text = _trimmed(_texts(name, _plain(cells)))
     places = pc.index_in(text, value_set=pa.array(values, text.type))
     absent = _numpy(pc.fill_null(pc.is_in(text, value_set=pa.array(missing_values, text.type)), False))
     absent = absent | _numpy(pc.is_null(text))
     return np.where(
         _numpy(pc.is_valid(places)), _numpy(pc.fill_null(places, 0)), np.where(absent, _MISSING, _UNKNOWN)
     ).astype(np.int32)
+
+
+def _texts(name: str, cells: Any) -> Any:
+    """Return the text of each cell of a column with a declared type; every different cell is looked at once."""
+    pa = require("pyarrow")
+    types, kind = pa.types, cells.type
+    if _is_text(kind):
+        return cells
+    if types.is_null(kind):
+        return cells.cast(pa.large_string())
+    if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
+        distinct = cells.dictionary_encode()
+        texts = _time_texts(distinct.dictionary)
+    elif types.is_decimal(kind):
+        distinct = cells.cast(pa.large_string()).dictionary_encode()
+        texts = text_array(name, map(Decimal, distinct.dictionary.to_pylist()))
+    elif types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
+        distinct = (cells.cast(pa.float64()) if types.is_floating(kind) else cells).dictionary_encode()
+        texts = text_array(name, distinct.dictionary.to_pylist())
+    else:
+        raise _unsuitable(name, kind, "text")
+    return texts.take(distinct.indices)
+
+
+def _time_texts(cells: Any) -> Any:
+    """Return dates and times as text; by Arrow, because Python's have neither nanoseconds nor all years."""
+    pa = require("pyarrow")
+    zone = ""
+    if pa.types.is_timestamp(cells.type) and cells.type.tz is not None:
+        cells, zone = cells.cast(pa.timestamp(cells.type.unit)), "Z"  # in UTC
+    texts = cells.cast(pa.string()).to_pylist()
+    return pa.array([without_trailing_zeros(text) + zone for text in texts], pa.large_string())
 
 
 def _plain(cells: Any) -> Any:
@@ -213,14 +286,10 @@ def _without_missing(text: Any, missing_values: tuple[str, ...]) -> Any:
     return pc.if_else(absent, pa.scalar(None, text.type), text)
 
 
-def _cast(name: str, cells: Any, arrow_type: Any, what: str) -> Any:
-    pa, pc = require("pyarrow"), require("pyarrow.compute")
-    try:
-        return pc.cast(cells, arrow_type, safe=False)
-    except pa.ArrowException:  # whose message could show a cell
-        raise EncodingError(
-            f"column {name!r} has the type {cells.type}, which gives no {what}; convert it beforehand or ignore it"
-        ) from None
+def _unsuitable(name: str, kind: Any, what: str) -> EncodingError:
+    return EncodingError(
+        f"column {name!r} has the type {kind}, which gives no {what}; convert it beforehand or ignore it"
+    )
 
 
 def _numpy(array: Any) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .atomic import write_atomically
+from .cell_text import WORDS
 from .data import FloatArray
 from .model_file import FittedModel
 from .model_file.statement import statement_to_dict
@@ -191,7 +192,9 @@ def _encodings(column: TextColumn, schema: Schema) -> dict[str | None, FloatArra
             absent = other if schema.missing == "zero" else missing
             return {**dict.fromkeys(schema.missing_values, absent), **listed, None: other}
         case Boolean():
-            return {column.false: np.zeros(1), column.true: np.ones(1), None: missing}
+            false, true = WORDS
+            zero, one = np.zeros(1), np.ones(1)
+            return {false: zero, true: one, column.false: zero, column.true: one, None: missing}
         case Ordered():
             ranks = np.arange(len(column.values))[:, None] / column.features[0].scale
             return {**dict(zip(column.values, ranks, strict=True)), None: missing}

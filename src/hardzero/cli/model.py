@@ -84,7 +84,7 @@ def fit(
         from .. import progress
         from ..commands.fit import fit_rows, read_rows, refuse_dropping, refuse_outputs, refuse_public_rows
         from ..commands.methods import build_estimator
-        from ..readers import open_table
+        from ..readers import declared_features, open_table
         from ..report import write_report
         from ..schema_file import load_schema
 
@@ -100,7 +100,8 @@ def fit(
             "random_state": seed,
         }
         estimator = build_estimator(method.value, len(schema.target.classes), privacy, option or ())
-        table = open_table(source, query, form=_value(form), delimiter=delimiter)
+        count = declared_features(column.name for column in schema.columns)
+        table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)
         with steps_shown("reading rows") as shown:
             rows = read_rows(table, schema, lambda seen: shown(seen, table.n_rows))
         with steps_shown("fitting") as shown, progress.listening(shown):
@@ -131,10 +132,12 @@ def predict(
         from ..atomic import atomic_file
         from ..commands.predict import write_predictions
         from ..model_file import FittedModel
-        from ..readers import open_table
+        from ..readers import declared_features, open_table
 
         model = FittedModel.load(model_path)
-        table = open_table(source, query, form=_value(form), delimiter=delimiter)
+        described = model.features if model.schema is None else model.schema.columns
+        count = declared_features(column.name for column in described)
+        table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)
         with steps_shown("predicting rows") as shown, atomic_file(output, overwrite=force) as out:
             write_predictions(model, table, keep or (), out, lambda seen: shown(seen, table.n_rows))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,6 +30,12 @@ def init(
         bool,
         typer.Option("--holder", help="Guess the types of a text file from its first rows: for the holder only."),
     ] = False,
+    n_features: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Number of features of a LIBSVM file, known without looking at it.", show_default=False
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Write a template with a table's column names, and its types if it has any; the rest is for you to fill in.
@@ -41,7 +47,8 @@ def init(
         from ..readers import open_table
         from ..schema_file import schema_template
 
-        table = open_table(source, query, form=None if form is None else form.value, delimiter=delimiter)
+        kind: Any = None if form is None else form.value
+        table = open_table(source, query, form=kind, delimiter=delimiter, n_features=n_features)
         text = schema_template(table, target, guess_types=holder)
         if output is None:
             typer.echo(text, nl=False)
@@ -64,7 +71,7 @@ def check(
 ) -> None:
     """Check a schema, and whether a table's columns fit it; no record is read unless the data holder asks."""
     with clear_messages():
-        from ..readers import open_table
+        from ..readers import declared_features, open_table
         from ..schema_file import load_schema
         from ..table_check import check_table
 
@@ -72,7 +79,9 @@ def check(
         if source is None and query is None:
             typer.echo(json.dumps({"features": len(schema.features)}) if as_json else "the schema is in order")
             return
-        table = open_table(source, query, form=None if form is None else form.value, delimiter=delimiter)
+        kind: Any = None if form is None else form.value
+        count = declared_features(column.name for column in schema.columns)
+        table = open_table(source, query, form=kind, delimiter=delimiter, n_features=count)
         found = check_table(schema, table, holder=holder)
         typer.echo(json.dumps(asdict(found)) if as_json else str(found))
         if not found.passed:

@@ -42,7 +42,7 @@ def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None])
 
     Privacy
     -------
-    Sensitive.
+    Sensitive. The codes of a row depend on its own record and the schema only, however the rows around it are stored.
     """
     if problems := check_table(schema, reader).problems:
         raise InputError("the table does not fit the schema: " + "; ".join(problems))
@@ -58,6 +58,7 @@ def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None])
             labels.append(order[np.searchsorted(sorted_classes, np.asarray(encoded.y))].astype(np.int16))
             seen += batch.num_rows
             heard(seen)
+            # The share depends on the records; both ways give the same codes.
             yield encoded.X.toarray() if encoded.X.nnz > DENSE_FROM * np.prod(encoded.X.shape) else encoded.X
 
     data = StackedData.from_batches(batches(), Bounds.parse((-1, 1), len(schema.features)))

@@ -10,13 +10,14 @@ from typing import Literal, get_args
 
 from .columnar import open_arrow, open_parquet
 from .delimited import open_csv
-from .libsvm import open_libsvm
+from .duckdb_query import open_duckdb
+from .libsvm import declared_features, open_libsvm
 from .matrix import read_encoded
-from .sql import open_database, open_duckdb
+from .sql import open_database
 from .streams import COMPRESSED
 from .table import ReaderError, TableReader
 
-__all__ = ["ReaderError", "TableReader", "open_table", "read_encoded"]
+__all__ = ["ReaderError", "TableReader", "declared_features", "open_table", "read_encoded"]
 
 FileFormat = Literal["csv", "parquet", "arrow", "libsvm"]
 
@@ -62,7 +63,8 @@ def open_table(
     names : sequence of str, optional
         Names of the columns of a CSV file without a header line.
     n_features : int, optional
-        Number of features of a LIBSVM file; if not given, the file is read twice.
+        Number of features of a LIBSVM file, which must be known without looking at it; `declared_features` of a
+        schema's names gives it.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..cells import DECIMAL
+from ..cell_text import DECIMAL
 from ..optional import require
 from .quoting import LONGEST_ROW, TOO_LONG, QuotingCheck
 from .streams import DAMAGED, NOT_UTF8, CheckedText, memory_exhausted, open_bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cell_text import NUMBER
 from ..optional import require
 from .streams import CheckedText
 from .table import ReaderError, TableReader
@@ -21,19 +22,26 @@ MOST_FEATURES = 100_000
 
 _CELLS_AT_ONCE = 2**22
 _LINE = re.compile(rb"\s*([^\s:#]+)((?:\s+\d{1,9}:[^\s:#]+)*)\s*(?:#.*)?")
+_PAIRS = re.compile(rf"(?:\s+\d+:{NUMBER})*".encode())
+_NAME = re.compile(r"x([1-9][0-9]{0,8})")
 _LONGEST_LINE = 2**26
 
 
 def open_libsvm(path: Path, n_features: int | None) -> TableReader:
-    """Open LIBSVM text; without ``n_features`` the whole file is read once to find the largest index.
+    """Open LIBSVM text with the columns label and x1 to as many as ``n_features`` says.
 
     Privacy
     -------
-    The largest index counts as public; give ``n_features`` if it is not.
+    The number of features must be known without looking at the file: the largest index in it is one person's.
     """
-    count = _largest_index(path) if n_features is None else n_features
+    if n_features is None:
+        raise ReaderError(
+            f"{path} does not say how many features there are, and its largest index would tell of one record: give "
+            "n_features, or describe the columns x1, x2, … in a schema"
+        )
+    count = n_features
     if not 0 < count <= MOST_FEATURES:
-        raise ReaderError(f"{path} has {count} features; a table can have 1 to {MOST_FEATURES:,}")
+        raise ReaderError(f"n_features is {count}; a table can have 1 to {MOST_FEATURES:,}")
     names = ("label", *(f"x{index}" for index in range(1, count + 1)))
 
     def types() -> Mapping[str, Any]:
@@ -46,6 +54,16 @@ def open_libsvm(path: Path, n_features: int | None) -> TableReader:
     return TableReader(str(path), names, True, None, types, batches)
 
 
+def declared_features(names: Iterable[str]) -> int | None:
+    """Return how many features a schema's names x1, x2, … declare, None if it has no such name.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return max((int(match[1]) for match in map(_NAME.fullmatch, names) if match), default=None)
+
+
 def _batches(path: Path, n_features: int, rows: int, columns: Sequence[str]) -> Iterator[Any]:
     pa = require("pyarrow")
     lines = _lines(path)
@@ -54,19 +72,14 @@ def _batches(path: Path, n_features: int, rows: int, columns: Sequence[str]) -> 
         for row, (number, _, pairs) in enumerate(block):
             indices, values = _parsed(path, number, pairs)
             if len(indices) and indices[-1] > n_features:
-                raise ReaderError(f"{path}, line {number}: has an index above the number of features, {n_features}")
+                raise ReaderError(
+                    f"{path}, line {number}: has an index above the number of features, {n_features}; mention the "
+                    "last column in the schema, as ignored if it is not used, or raise n_features"
+                )
             matrix[row, indices - 1] = values
         labels = pa.array([label.decode() for _, label, _ in block])
         arrays = [labels if name == "label" else pa.array(matrix[:, int(name[1:]) - 1]) for name in columns]
         yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
-
-
-def _largest_index(path: Path) -> int:
-    largest = 0
-    for number, _, pairs in _lines(path):
-        indices, _ = _parsed(path, number, pairs)
-        largest = max(largest, int(indices[-1]) if len(indices) else 0)
-    return largest
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes, bytes]]:
@@ -84,10 +97,9 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, bytes]]:
 
 
 def _parsed(path: Path, number: int, pairs: bytes) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    try:
-        flat = np.array(pairs.replace(b":", b" ").split(), dtype=np.float64)
-    except ValueError:  # whose message shows the cell
-        raise ReaderError(f"{path}, line {number}: has a value that is no number") from None
+    if not _PAIRS.fullmatch(pairs):
+        raise ReaderError(f"{path}, line {number}: has a value that is no number")
+    flat = np.array(pairs.replace(b":", b" ").split(), dtype=np.float64)
     indices = flat[::2].astype(np.intp)
     if len(indices) and (indices[0] < 1 or np.any(np.diff(indices) <= 0)):
         raise ReaderError(f"{path}, line {number}: indices must start at 1 and grow along the line")

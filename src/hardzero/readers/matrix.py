@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ..data import FEATURE_ONE
 from .table import TableReader
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 Matrix: TypeAlias = "NDArray[np.float32] | sparse.csr_array[np.float64, tuple[int, int]]"
 
 DENSE_FROM = 0.3
-"""Above this share of nonzero entries dense storage in single precision is about as small as sparse storage."""
+"""Above this share of nonzero entries dense storage in single precision is about as small as sparse storage.
+
+The share depends on the records, so that the choice must not change a number: entries are rounded beforehand.
+"""
 
 
 def read_encoded(
@@ -36,7 +40,8 @@ def read_encoded(
     Returns
     -------
     X : csr_array of float64, or ndarray of float32
-        Dense if more than 0.3 of the first batch's entries are not zero.
+        Multiples of 2⁻¹⁶, to which estimators round anyway, and which both precisions hold exactly. Dense if more
+        than 0.3 of the first batch's entries are not zero.
     y : ndarray of str
         The class of each row.
 
@@ -48,7 +53,7 @@ def read_encoded(
 
     Privacy
     -------
-    Sensitive.
+    Sensitive. The numbers of a row depend on its own record and the schema only, however they are stored.
     """
     schema = encoder.schema
     columns = [*(column.name for column in schema.used), schema.target.name]
@@ -57,6 +62,7 @@ def read_encoded(
     store: _DenseRows | _SparseRows | None = None
     for batch in reader.batches(rows, columns):
         encoded = encoder.encode(batch)
+        encoded.X.data = np.rint(encoded.X.data * FEATURE_ONE) / FEATURE_ONE
         if store is None:
             dense = encoded.X.nnz > DENSE_FROM * encoded.X.shape[0] * width
             store = _DenseRows(width, reader.n_rows) if dense else _SparseRows(width)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from .. import checks
@@ -30,7 +31,7 @@ class TableReader:
     names : tuple of str
         Names of the columns.
     is_text : bool
-        Whether the format has no types: cells come as text then, and `types` is a guess from the first block.
+        Whether the format declares no types: cells come as text then, and `types` is a guess, or text throughout.
     n_rows : int or None
         Number of rows, where the file says it.
 
@@ -52,9 +53,9 @@ class TableReader:
         if not self.names:
             raise ReaderError(f"{self.source} has no columns")
 
-    @property
+    @cached_property
     def types(self) -> Mapping[str, Any]:
-        """Arrow type of each column."""
+        """Arrow type of each column, by declaration; a database's cells come as text all the same."""
         return self.read_types()
 
     def batches(self, rows: int = 65536, columns: Sequence[str] | None = None) -> Iterator[Any]:
