@@ -72,10 +72,10 @@ def test_a_check_does_not_search_the_names_for_each_column(monkeypatch):
 def shortest(function, *arguments):
     times = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()  # not the clock: other programs take their share of that
         with pytest.raises(SchemaError):
             function(*arguments)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
@@ -91,11 +91,11 @@ def shortest(function, *arguments):
     ],
     ids=["escapes", "three marks", "apostrophes", "json escapes", "repeated key", "columns"],
 )
-def test_four_times_the_text_takes_about_four_times_as_long(form, text):
+def test_work_grows_with_the_length_of_a_text_and_not_with_its_square(form, text):
     def parsed(content):
         loads(content, form=form)
 
-    assert shortest(parsed, text(80_000)) < 10 * shortest(parsed, text(20_000)) + 0.05  # 16 if by the square
+    assert shortest(parsed, text(160_000)) < 80 * shortest(parsed, text(10_000)) + 0.05  # 16 times, or 256
 
 
 # --- Limits ------------------------------------------------------------------------------------------------------
