@@ -134,14 +134,14 @@ class FittedModel:
         """Weights by the features' own units, one row as in ``coef_scaled``."""
         scale = np.array([feature.scale for feature in self.features])
         with np.errstate(over="ignore"):
-            return np.asarray(np.array(self.coef_scaled) / scale)
+            return np.asarray(np.array(self.coef_scaled) / scale + 0.0)  # never a negative zero
 
     @cached_property
     def intercept_original(self) -> FloatArray:
         """Intercepts for features in their own units."""
         offset = np.array([feature.offset for feature in self.features])
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(np.array(self.intercept_scaled) - self.coef_original @ offset)
+            return np.asarray(np.array(self.intercept_scaled) - self.coef_original @ offset + 0.0)
 
     @property
     def kept(self) -> NDArray[np.intp]:
@@ -226,7 +226,10 @@ class FittedModel:
                 for feature, (lower, upper) in zip(self.features, self.bounds, strict=True)
             ],
             "coefficients": {
-                "scaled": {"weights": self.coef_scaled, "intercepts": self.intercept_scaled},
+                "scaled": {
+                    "weights": (np.array(self.coef_scaled) + 0.0).tolist(),
+                    "intercepts": (np.array(self.intercept_scaled) + 0.0).tolist(),
+                },
                 "original": {"weights": self.coef_original.tolist(), "intercepts": self.intercept_original.tolist()},
             },
             "schema": None if self.schema is None else self.schema.to_dict(),

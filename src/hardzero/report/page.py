@@ -67,6 +67,16 @@ def render_report(model: FittedModel, *, title: str | None = None) -> str:
     )
 
 
+def ready() -> None:
+    """Raise an error now if a report could not be made later, for want of a package.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    _template()
+
+
 def write_report(
     model: FittedModel, path: str | os.PathLike[str], overwrite: bool = False, *, title: str | None = None
 ) -> None:
