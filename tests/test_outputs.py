@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-
 from hardzero.atomic import atomic_file, claimed, write_atomically
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions, links and signals of POSIX")
@@ -58,9 +57,12 @@ def test_what_a_killed_process_left_is_taken_over(tmp_path):
 
 
 def test_a_claim_that_comes_to_nothing_leaves_nothing(tmp_path):
-    with pytest.raises(RuntimeError, match="no model"), claimed(tmp_path / "model.json") as claim:
+    def fail(claim):
         assert len(os.listdir(tmp_path)) == 1
         raise RuntimeError("no model")
+
+    with claimed(tmp_path / "model.json") as claim, pytest.raises(RuntimeError, match="no model"):
+        fail(claim)
     assert not claim.complete
     assert os.listdir(tmp_path) == []
 

@@ -90,8 +90,8 @@ def fit(
             ready()
         privacy = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours.value, "random_state": seed}
         estimator = build_estimator(method.value, len(schema.target.classes), privacy, option or ())
-        with claimed_outputs([output, report], force) as (model_output, report_output):
-            results.outputs += [claim for claim in (model_output, report_output) if claim is not None]
+        with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
+            results.outputs += [model_output, *others]
             table = open_table(source, query, form=_value(form), delimiter=delimiter)
             with steps_shown("reading rows") as shown:
                 rows = read_rows(table, schema, lambda seen: shown(seen, table.n_rows))
@@ -100,7 +100,7 @@ def fit(
             results.fitted = model.privacy.is_private
             with held():  # whoever interrupts now has paid for the model and shall have it
                 keep_model(model, model_output)
-            if report_output is not None:
+            for report_output in others:
                 report_output.write(render_report(model))
         _show(model, as_json, {"model": str(output), "report": None if report is None else str(report)})
 
@@ -134,9 +134,12 @@ def predict(
 
         model = FittedModel.load(model_path)
         table = open_table(source, query, form=_value(form), delimiter=delimiter)
-        with steps_shown("predicting rows") as shown, claimed(output, overwrite=force) as claim:
-            with results.output(claim).opened() as out:
-                write_predictions(model, table, keep or (), out, lambda seen: shown(seen, table.n_rows), raw=raw)
+        with (
+            steps_shown("predicting rows") as shown,
+            claimed(output, overwrite=force) as claim,
+            results.output(claim).opened() as out,
+        ):
+            write_predictions(model, table, keep or (), out, lambda seen: shown(seen, table.n_rows), raw=raw)
 
 
 def report(

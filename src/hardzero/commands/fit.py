@@ -103,7 +103,7 @@ def refuse_dropping(schema: Schema, neighbours: str) -> None:
 
 
 @contextmanager
-def claimed_outputs(paths: Sequence[Path | None], overwrite: bool) -> Iterator[list[Claim | None]]:
+def claimed_outputs(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Claim]]:
     """Claim files before hours are spent and a budget with them: those that could not be written are refused now.
 
     While one process fits a model, another that would write a file of the same name is refused before it reads a
@@ -113,11 +113,10 @@ def claimed_outputs(paths: Sequence[Path | None], overwrite: bool) -> Iterator[l
     -------
     Data-independent.
     """
-    given = [path for path in paths if path is not None]
-    if len({path.resolve() for path in given}) < len(given):
+    if len({path.resolve() for path in paths}) < len(paths):
         raise InputError("two outputs have the same name; give each its own")
     with ExitStack() as claims:
-        yield [None if path is None else claims.enter_context(claimed(path, overwrite=overwrite)) for path in paths]
+        yield [claims.enter_context(claimed(path, overwrite=overwrite)) for path in paths]
 
 
 def keep_model(model: FittedModel, output: Claim) -> None:

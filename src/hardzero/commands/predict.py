@@ -31,8 +31,8 @@ def write_predictions(
 ) -> None:
     """Write a CSV line for each row: kept columns, the predicted class, and the probability of each class.
 
-    A row that the schema would drop, because a value is missing, gets empty cells, so that lines match rows. Text that
-    a spreadsheet would take for a formula gets an apostrophe before it.
+    A row that the schema would drop, because a value is missing, gets empty cells, so that lines match rows. Text
+    that a spreadsheet would take for a formula gets an apostrophe before it.
 
     Parameters
     ----------
