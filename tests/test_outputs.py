@@ -1,13 +1,20 @@
 """Outputs: claimed before the work begins, complete or not there, and never more open than what they replace."""
 
 import os
+import re
+import shutil
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from hardzero.atomic import atomic_file, claimed, write_atomically
+from hardzero.model_file import FittedModel
+from hardzero.report import page
+
+from .test_cli_model import SCHEMA, fit, write_people
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions, links and signals of POSIX")
 
@@ -157,3 +164,94 @@ def test_of_a_link_what_it_points_to_is_written(tmp_path):
     write_atomically(tmp_path / "link.json", "two", overwrite=True)
     assert (tmp_path / "link.json").is_symlink()
     assert (tmp_path / "elsewhere" / "model.json").read_text() == "two"
+
+
+# --- Fits ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    write_people(folder / "people.csv")
+    (folder / "people.toml").write_text(SCHEMA.format(positive="yes", missing="error"))
+    return folder
+
+
+@pytest.mark.parametrize("more", [(), ("--force",)])
+def test_a_second_fit_is_refused_before_it_reads_a_record(folder, monkeypatch, more):
+    monkeypatch.setattr("hardzero.commands.fit.read_rows", None)  # to call it would be an error of another kind
+    process = holder(folder / "model.json")
+    try:
+        result = fit(folder, *more)
+    finally:
+        process.kill()
+        process.wait()
+    assert result.exit_code == 1
+    assert "model.json: another process is about to write it" in result.output
+
+
+def kept_elsewhere(result):
+    assert result.exit_code == 1
+    assert "its budget is spent" in result.output
+    file = Path(re.search(r"kept as (\S+\.json)", result.output)[1])
+    assert mode(file) == 0o600
+    return FittedModel.load(file)
+
+
+def test_a_model_for_which_the_disk_is_full_is_kept_elsewhere(folder, tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "fsync", full)
+    result = fit(folder)
+    assert "No space left" in result.output
+    assert kept_elsewhere(result).privacy.is_private
+    assert not (folder / "model.json").exists()
+
+
+def test_a_model_whose_folder_is_gone_is_kept_elsewhere(folder, tmp_path, monkeypatch):
+    def fit_and_lose(*arguments):
+        shutil.rmtree(folder)
+        return fitted
+
+    fit(folder)
+    fitted = FittedModel.load(folder / "model.json")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("hardzero.commands.fit.fit_rows", fit_and_lose)
+    assert kept_elsewhere(fit(folder, "--force")) == fitted
+
+
+def test_a_model_that_can_be_kept_nowhere_is_not_said_to_be_somewhere(folder, monkeypatch):
+    def refuse(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr(os, "fsync", refuse)
+    result = fit(folder)
+    assert result.exit_code == 1
+    assert "its budget is spent, but the model could not be kept" in result.output
+
+
+def test_a_report_that_fails_does_not_hide_the_model(folder, monkeypatch):
+    pytest.importorskip("jinja2")
+
+    def refuse(*arguments):
+        raise OSError("no report today")
+
+    monkeypatch.setattr("hardzero.report.render_report", refuse)
+    result = fit(folder, "--report", folder / "report.html")
+    assert result.exit_code == 1
+    assert "no report today" in result.output
+    assert f"complete: {folder / 'model.json'}" in result.output.replace("\n", "")
+    assert "budget is spent" in result.output
+
+
+def test_a_report_that_cannot_be_made_is_refused_before_a_record_is_read(folder, monkeypatch):
+    page._template.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setattr("hardzero.commands.fit.read_rows", None)
+    result = fit(folder, "--report", folder / "report.html")
+    assert result.exit_code == 1
+    assert "hardzero[report]" in result.output
