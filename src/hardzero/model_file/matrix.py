@@ -29,13 +29,14 @@ def matrix_of(X: Any, names: Sequence[str], *, encoded: bool) -> Any:
     -------
     Post-processing, as far as the training data are concerned; messages show no value.
     """
-    named = _by_name(X, names)
-    matrix: Any = named.tocsr() if sparse.issparse(named) else _plain(named)
+    matrix = _by_name(X, names)
+    is_sparse = sparse.issparse(matrix)
+    matrix = matrix.tocsr() if is_sparse else _plain(matrix)
     if matrix.dtype.kind not in "biuf":
         raise TypeError(f"X must hold numbers, got {_kind(matrix.dtype)}; encode a table with its schema first")
     if matrix.ndim != 2 or matrix.shape[1] != len(names):
         raise ValueError(f"X must have {len(names)} columns, got shape {matrix.shape}")
-    values = matrix.data if sparse.issparse(matrix) else matrix
+    values = matrix.data if is_sparse else matrix
     if not np.all(np.isfinite(values)):
         raise ValueError("X holds NaN or infinity; replace them or leave those rows out")
     if encoded and values.size and not (values.min() >= -1 and values.max() <= 1):
@@ -56,9 +57,9 @@ def _by_name(X: Any, names: Sequence[str]) -> Any:
     if absent := [name for name in names if not counts[name]]:
         more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
         raise ValueError(
-            f"X has no column {', '.join(map(repr, absent[:_SHOWN]))}{more}; name its columns as the model's features "
-            "are named, use model.encode(table) if the model has a schema, or give a matrix without names whose columns "
-            "are in the model's order"
+            f"X has no column {', '.join(map(repr, absent[:_SHOWN]))}{more}; name its columns as the model's "
+            "features are named, use model.encode(table) if the model has a schema, or give a matrix without names "
+            "whose columns are in the model's order"
         )
     wanted = Counter(names)
     if twice := [name for name in wanted if counts[name] > 1 or wanted[name] > 1]:

@@ -11,6 +11,7 @@ from .effects import Output, outputs_of
 
 _MOST_ROWS = 15
 _CELL = "text-align:right;padding:.15em .7em"
+_AMBER = "background:#fff3d9;color:#7a4a00;border:1px solid #7a4a00;border-radius:.3em;padding:.4em .7em"
 _NAME = "text-align:left;padding:.15em .7em .15em 0"
 
 
@@ -27,12 +28,18 @@ def fragment(model: FittedModel) -> str:
     return (
         f'<div class="hardzero-model"><p><strong>{_text(model.method)}</strong>: '
         f"{len(model.kept):,} of {wording.counted(len(model.features), 'feature')} kept</p>"
-        f"{tables}<p>{promise}</p></div>"
+        f"{tables}<p>{promise}</p>{_weak(model)}</div>"
     )
 
 
 def _text(name: str) -> str:
     return escape(shown(name))
+
+
+def _weak(model: FittedModel) -> str:
+    """In colours of its own, because a notebook's may be light or dark."""
+    reasons = " ".join(escape(reason) for reason in model.privacy.weaknesses)
+    return f'<p style="{_AMBER}"><strong>Differentially private, weakly.</strong> {reasons}</p>' if reasons else ""
 
 
 def _promise(model: FittedModel) -> str:

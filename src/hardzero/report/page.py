@@ -149,4 +149,8 @@ def _headline(model: FittedModel) -> str:
     used = f"{len(model.kept):,} of {wording.counted(len(model.features), 'feature')}"
     if not model.privacy.is_private:
         return f"This model {what} using {used}, and is not private."
-    return f"This model {what} using {used}, and was fitted with {privacy.guarantee(model.privacy)} for each record."
+    weak = " weak" if model.privacy.weaknesses else ""
+    return (
+        f"This model {what} using {used}, and was fitted with{weak} {privacy.guarantee(model.privacy)} "
+        "for each record."
+    )
