@@ -21,7 +21,7 @@ from hardzero.statement import (
 )
 
 from .models import made_up
-from .test_cli_model import call
+from .test_cli_model import SCHEMA, call, fit, write_people
 
 LARGE_EPSILON = {"epsilon": 100.0, "delta": 1e-6, "n_rows": 20_000}
 LARGE_DELTA = {"epsilon": 1.0, "delta": 0.1, "n_rows": 20_000}
@@ -108,6 +108,17 @@ def test_on_a_terminal_weak_is_yellow_and_not_private_red(tmp_path):
     assert "\x1b[33m\x1b[1mWEAK: epsilon" in shown
     shown = CliRunner().invoke(app, ["inspect", str(tmp_path / "seeded.json")], color=True).output
     assert "\x1b[31m\x1b[1mNOT PRIVATE" in shown
+
+
+def test_fitting_warns_once_and_apart_from_what_machines_read(tmp_path):
+    write_people(tmp_path / "people.csv")
+    (tmp_path / "people.toml").write_text(SCHEMA.format(positive="yes", missing="error"))
+    result = fit(tmp_path, "--epsilon", 100, "--json")
+    assert result.exit_code == 0
+    assert result.stderr.count("warning: a weak guarantee: epsilon = ") == 1
+    assert "Warning" not in result.stderr
+    assert json.loads(result.stdout)["weaknesses"]
+    assert fit(tmp_path, "--json", "--force").stderr == ""
 
 
 def luminance(colour):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,6 +84,7 @@ def fit(
         from ..readers import open_table
         from ..report import ready, render_report
         from ..schema_file import load_schema
+        from ..statement import WeakGuaranteeWarning
 
         schema = load_schema(schema_path)
         refuse_dropping(schema, neighbours.value)
@@ -95,13 +97,16 @@ def fit(
             table = open_table(source, query, form=_value(form), delimiter=delimiter)
             with steps_shown("reading rows") as shown:
                 rows = read_rows(table, schema, lambda seen: shown(seen, table.n_rows))
-            with steps_shown("fitting") as shown, progress.listening(shown):
+            with steps_shown("fitting") as shown, progress.listening(shown), warnings.catch_warnings():
+                warnings.simplefilter("ignore", WeakGuaranteeWarning)  # said below in our own way
                 model = fit_rows(rows, schema, estimator)
             results.fitted = model.privacy.is_private
             with held():  # whoever interrupts now has paid for the model and shall have it
                 keep_model(model, model_output)
             for report_output in others:
                 report_output.write(render_report(model))
+        for reason in model.privacy.weaknesses:
+            typer.secho(f"warning: a weak guarantee: {reason}", fg=_ALARMS["WEAK"], err=True)
         _show(model, as_json, {"model": str(output), "report": None if report is None else str(report)})
 
 
