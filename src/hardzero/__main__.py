@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import NoReturn
 
 from . import interrupts
 
@@ -14,25 +16,25 @@ def main() -> None:
         from .cli import app  # noqa: PLC0415 - may be missing what it needs
 
         app()
-    except KeyboardInterrupt as stop:  # before a command has begun
-        _end(interrupts.exit_code(stop))
     except BaseException as error:
-        if (signum := interrupts.received()) is not None and not _is_said(error):
-            # A library may turn an interrupt into an error of its own, an import that failed for example.
-            _end(128 + signum)
+        if (signum := interrupts.received()) is not None:
+            _end(error, 128 + signum)
         if not isinstance(error, ModuleNotFoundError) or error.name not in ("typer", "rich", "click"):
             raise
         sys.exit(f"the command line needs {error.name}, which is not installed: pip install 'hardzero[cli]'")
 
 
-def _is_said(error: BaseException) -> bool:
-    """Whether a command has said itself what the interrupt left."""
-    return isinstance(error, SystemExit) and error.code == 128 + (interrupts.received() or 0)
+def _end(error: BaseException, code: int) -> NoReturn:
+    """End after an interrupt, whatever a library made of it: an import that failed, for example.
 
-
-def _end(code: int) -> None:
-    print("interrupted; nothing was written", file=sys.stderr)
-    sys.exit(code)
+    At once, because threads of libraries may still be at work, and would abort the process if Python waited for them.
+    """
+    said = isinstance(error, SystemExit) and error.code == code  # by a command, which knows what there is
+    if not said:
+        print("interrupted; nothing was written", file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
