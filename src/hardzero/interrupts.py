@@ -44,6 +44,18 @@ def listen() -> None:
         os.register_at_fork(after_in_child=restore)
 
 
+def stop_listening() -> None:
+    """Ignore signals that ask to end, because everything is done and said: what is left is to end.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    for number in _SIGNALS:
+        if signal.getsignal(number) is _stop:
+            signal.signal(number, signal.SIG_IGN)
+
+
 def received() -> int | None:
     """Return the first signal that asked to end, whatever became of the exception that it raised.
 

@@ -128,7 +128,7 @@ def weaknesses(epsilon: float, delta: float, n_rows: int | None = None) -> tuple
             f"epsilon = {epsilon:.4g} is above {WEAK_EPSILON:g}, where the bound says little: conclusions may be "
             f"{_factor(epsilon)} times likelier because of one person. Around 1 is usual."
         )
-    if n_rows is not None and delta * n_rows >= 1:
+    if n_rows is not None and delta >= 1 / n_rows:
         reasons.append(
             f"delta = {delta:.3g} is not below 1/n = {1 / n_rows:.3g} for {n_rows} rows: publishing some people's "
             "records whole would satisfy it too. Well below 1/n is usual."

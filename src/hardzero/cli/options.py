@@ -110,6 +110,7 @@ def clear_messages() -> Iterator[Results]:
     token = _results.set(results)
     try:
         yield results
+        interrupts.stop_listening()
     except typer.Exit:
         raise
     except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:
