@@ -43,6 +43,7 @@ class Claim:
         self._temporary = temporary
         self._descriptor = descriptor
         self._overwrite = overwrite
+        self._is_open = True
 
     def write(self, content: str | bytes) -> None:
         """Write the whole file.
@@ -81,6 +82,9 @@ class Claim:
         if self._overwrite:
             _refuse_what_is_no_file(self.path, self._target)
             _keep_permissions(self._target, self._descriptor)
+        if fcntl is None:  # pragma: no cover - Windows does not rename open files
+            self._close()
+        if self._overwrite:
             os.replace(self._temporary, self._target)
             return
         try:
@@ -101,11 +105,18 @@ class Claim:
         -------
         Data-independent.
         """
-        with held():
-            with suppress(OSError):  # the folder may be gone
-                if _is_at(self._temporary, self._descriptor):
-                    self._temporary.unlink()
+        with held(), suppress(OSError):  # the folder may be gone
+            if fcntl is None:  # pragma: no cover - Windows does not remove open files
+                self._close()
+                self._temporary.unlink(missing_ok=True)
+            elif _is_at(self._temporary, self._descriptor):
+                self._temporary.unlink()  # as long as the lock is held: later it could be another's
+        self._close()
+
+    def _close(self) -> None:
+        if self._is_open:
             os.close(self._descriptor)
+            self._is_open = False
 
 
 @contextmanager
@@ -256,6 +267,8 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 def _keep_permissions(target: Path, descriptor: int) -> None:
     """Give a file the permissions of the one that it replaces, and its owner where that is allowed."""
+    if fcntl is None:  # pragma: no cover - Windows knows no such permissions
+        return
     try:
         old = target.stat()
     except FileNotFoundError:

@@ -100,9 +100,9 @@ def fit(
             with steps_shown("fitting") as shown, progress.listening(shown), warnings.catch_warnings():
                 warnings.simplefilter("ignore", WeakGuaranteeWarning)  # said below in our own way
                 model = fit_rows(rows, schema, estimator)
-            results.fitted = model.privacy.is_private
-            with held():  # whoever interrupts now has paid for the model and shall have it
-                keep_model(model, model_output)
+                with held():  # whoever interrupts now has paid for the model and shall have it
+                    results.fitted = model.privacy.is_private
+                    keep_model(model, model_output)
             for report_output in others:
                 report_output.write(render_report(model))
         for reason in model.privacy.weaknesses:
