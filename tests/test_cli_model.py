@@ -312,6 +312,7 @@ def test_predicting_a_table_without_a_column(folder):
 
 @pytest.mark.skipif(os.name == "nt", reason="interrupts are sent as POSIX signals")
 @pytest.mark.parametrize("wait", [0.0, 1.0])
+@pytest.mark.usefixtures("heeded_signals")
 def test_ctrl_c_leaves_nothing_behind(folder, wait):
     write_people(folder / "people.csv", rows=400_000)
     before = files(folder)

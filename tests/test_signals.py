@@ -13,12 +13,15 @@ import pytest
 from .models import made_up
 from .test_cli_model import SCHEMA, files, write_people
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="signals of POSIX"),
+    pytest.mark.usefixtures("heeded_signals"),
+]
 
 # Runs the command line in a process that sends itself a signal when it first comes to a certain function.
 AT = """
 import importlib, os, sys
-module, name, number, after, *arguments = sys.argv[1:]
+module, name, number, *arguments = sys.argv[1:]
 owner = importlib.import_module(module)
 *path, name = name.split(".")
 for part in path:
@@ -26,10 +29,8 @@ for part in path:
 function = getattr(owner, name)
 def signalled(*args, **options):
     setattr(owner, name, function)
-    if after == "after":
-        result = function(*args, **options)
     os.kill(os.getpid(), int(number))
-    return result if after == "after" else function(*args, **options)
+    return function(*args, **options)
 setattr(owner, name, signalled)
 sys.argv = ["hardzero", *arguments]
 from hardzero.__main__ import main
@@ -47,9 +48,13 @@ def folder(tmp_path):
     return tmp_path
 
 
-def run_signalled(folder, place, number, arguments, *, after=False):
+def run_signalled(folder, place, number, arguments):
     module, _, name = place.partition(":")
-    command = [sys.executable, "-c", AT, module, name, str(int(number)), "after" if after else "", *arguments]
+    command = [sys.executable, "-c", AT, module, name, str(int(number)), *arguments]
+    return run(command, folder)
+
+
+def run(command, folder):
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -120,7 +125,7 @@ from hardzero.__main__ import main
 sys.meta_path.insert(0, Signal())
 main()
 """
-    ended = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    ended = run([sys.executable, "-c", code], folder)
     assert ended.returncode == 130
     assert ended.stderr == "interrupted; nothing was written\n"
 
@@ -159,9 +164,7 @@ interrupts.listen()
 os.kill(os.getpid(), signal.SIGHUP)
 print("alive")
 """
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "alive\n"
-    )
+    assert run([sys.executable, "-c", code], folder).stdout == "alive\n"
 
 
 def test_a_signal_when_everything_is_said_changes_nothing(folder):
@@ -172,7 +175,7 @@ sys.argv = ["hardzero", "inspect", "saved.json"]
 from hardzero.__main__ import main
 main()
 """
-    ended = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    ended = run([sys.executable, "-c", code], folder)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "differential privacy" in ended.stdout
 
@@ -191,5 +194,5 @@ try:
 except KeyboardInterrupt as stop:
     print(*steps, interrupts.exit_code(stop), interrupts.received() == signal.SIGTERM)
 """
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ended = run([sys.executable, "-c", code], folder)
     assert ended.stdout == "done 143 True\n"
