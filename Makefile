@@ -1,15 +1,28 @@
 # `make demo` and `make test` need only python3 (3.11 or newer) and make: they build .venv themselves.
 PYTHON ?= python3
+LOWEST_PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml setup.py $(wildcard src/hardzero/kernels/*.pyx src/hardzero/kernels/*.hpp)
 
-.PHONY: demo test lint types unit experiments reproduce bench docs clean
+.PHONY: demo test lowest lint types unit experiments reproduce bench docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hardzero demo --output demo --force
 
 test: lint types unit
+
+# The oldest versions that pyproject.toml allows, with Python 3.11, for which all of them can be had: do they work?
+LOWEST := .venv-lowest
+LOWEST_TESTS := $(addprefix tests/test_,cli_model.py data.py encoder.py estimators.py lowest.py model_file.py \
+	model_file_tables.py onnx.py plain_text.py postgres.py readers.py report.py reproduce.py schema.py signals.py stacked.py)
+
+lowest:
+	$(LOWEST_PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python tools/lowest.py test > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps .
+	PATH="$(CURDIR)/$(LOWEST)/bin:$$PATH" OMP_NUM_THREADS=1 $(LOWEST)/bin/pytest -q -n auto -m "not slow" $(LOWEST_TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -63,4 +76,4 @@ $(VENV)/.docs: $(BIN)/python $(BUILT_FROM)
 	touch $@
 
 clean:
-	rm -rf $(VENV) build demo dist site .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) build demo dist site .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,5 +1,7 @@
 """What all tests share: reproducible hypothesis runs, a small task, and the data sets that may be missing."""
 
+import signal
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -25,3 +27,13 @@ def a9a():
         return datasets.load("a9a")
     except datasets.DataNotFound as missing:
         pytest.skip(str(missing))
+
+
+@pytest.fixture
+def heeded_signals():
+    """New processes heed signals even where a shell runs the tests in the background, which ignores some of them."""
+    heeded = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in heeded.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)

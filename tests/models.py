@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.encoder import SchemaEncoder
 from hardzero.model_file import FittedModel
+from hardzero.privacy.accounting import spent
 from hardzero.privacy.budget import Neighbours
 from hardzero.privacy.events import GaussianRelease, NotPrivate, PerturbedMinimum, PureRelease, Repeated, Selection
 from hardzero.schema import Boolean, Categorical, Feature, Ignored, Numeric, Ordered, Schema, Target
@@ -55,7 +56,9 @@ def made_up(
     *,
     seeded=False,
     epsilon=1.0,
+    delta=1e-6,
     events=None,
+    n_rows=None,
 ):
     """A model that nobody fitted."""
     return FittedModel(
@@ -67,7 +70,13 @@ def made_up(
         coef_scaled=tuple(tuple(row) for row in coef),
         intercept_scaled=(0.25,) * len(coef),
         privacy=PrivacyStatement(
-            epsilon, 1e-6, Neighbours.ZERO_OUT, events or (Selection(0.1),), ("the bounds",), seeded=seeded
+            epsilon,
+            delta,
+            Neighbours.ZERO_OUT,
+            events or (Selection(0.1),),
+            ("the bounds",),
+            seeded=seeded,
+            n_rows=n_rows,
         ),
     )
 
@@ -112,6 +121,8 @@ def models(draw, names=TEXT):
     rows = st.lists(st.just(0.0) | FINITE, min_size=n_features, max_size=n_features).map(tuple)
     pairs = st.tuples(FINITE, FINITE).map(sorted).map(tuple)
     private = draw(st.booleans())
+    delta = draw(st.floats(1e-12, 0.5))
+    events = tuple(draw(st.lists(EVENTS, min_size=1, max_size=3))) if private else (NotPrivate(draw(TEXT)),)
     return FittedModel(
         method="Anything",
         parameters=draw(st.dictionaries(st.sampled_from("abc"), st.none() | FINITE | TEXT | st.lists(FINITE))),
@@ -121,13 +132,14 @@ def models(draw, names=TEXT):
         coef_scaled=tuple(draw(st.lists(rows, min_size=n_rows, max_size=n_rows))),
         intercept_scaled=tuple(draw(st.lists(FINITE, min_size=n_rows, max_size=n_rows))),
         privacy=PrivacyStatement(
-            draw(st.floats(0, 100)) if private else np.inf,
-            draw(st.floats(0, 0.5)),
+            spent(events, delta).epsilon * draw(st.floats(1, 2)),
+            delta,
             draw(st.sampled_from(Neighbours)),
-            tuple(draw(st.lists(EVENTS, max_size=3))) if private else (NotPrivate(draw(TEXT)),),
+            events,
             tuple(draw(st.lists(TEXT, max_size=2))),
             seeded=draw(st.booleans()),
             notes=tuple(draw(st.lists(TEXT, max_size=1))),
+            n_rows=draw(st.none() | st.integers(1, 10**9)),
         ),
         hardzero_version=draw(TEXT),
     )

@@ -124,7 +124,7 @@ def test_weights_are_about_the_positive_class(folder):
 def test_every_method_fits(folder, method):
     result = fit(folder, "--method", method, "--epsilon", 50, "--json")
     assert result.exit_code == 0, result.output
-    facts = json.loads(result.output)
+    facts = json.loads(result.stdout)
     assert facts["private"] == (method != "lasso")
     assert facts["epsilon"] is None if method == "lasso" else facts["epsilon"] <= 50
     assert set(facts["kept"]) <= {"age", "town=north", "town=south", "town=other"}
@@ -132,7 +132,7 @@ def test_every_method_fits(folder, method):
 
 def test_options_reach_the_method(folder):
     result = fit(folder, "--method", "ight", "--option", "max_features=1", "--option", "n_iter=10", "--json")
-    assert len(json.loads(result.output)["kept"]) == 1
+    assert len(json.loads(result.stdout)["kept"]) == 1
     assert FittedModel.load(folder / "model.json").parameters["n_iter"] == 10
 
 
@@ -359,6 +359,7 @@ def test_predicting_a_table_without_a_column(folder):
 
 @pytest.mark.skipif(os.name == "nt", reason="interrupts are sent as POSIX signals")
 @pytest.mark.parametrize("wait", [0.0, 1.0])
+@pytest.mark.usefixtures("heeded_signals")
 def test_ctrl_c_leaves_nothing_behind(folder, wait):
     write_people(folder / "people.csv", rows=400_000)
     before = files(folder)

@@ -196,7 +196,7 @@ def changed(path, value):
     ("path", "value", "problem"),
     [
         (["format"], "pickle", "format is not"),
-        (["version"], 2, "version is 2"),
+        (["version"], 3, "version is 3"),
         (["version"], True, "version must be a whole number"),
         (["version"], ..., "no version"),
         (["method"], ..., "method is missing"),
@@ -361,7 +361,7 @@ def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "replace", interrupt)
+    monkeypatch.setattr(os, "link", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_atomically(tmp_path / "model.json", "text")
     assert os.listdir(tmp_path) == []

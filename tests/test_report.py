@@ -179,7 +179,7 @@ def test_long_lists_are_folded_and_short_ones_are_not():
 
 def test_shares_of_the_budget_add_up():
     events = (Selection(0.1), Selection(0.2), PerturbedMinimum("minimum", 4.0, 0.1))
-    shown = Page(render_report(made_up(events=events)))
+    shown = Page(render_report(made_up(epsilon=3.0, events=events)))
     shares = [float(text.split()[0]) for text in shown.inside("td") if text.endswith("%")]
     assert sum(shares) == pytest.approx(100, abs=0.2)
     assert "Constant term" in shown.text
@@ -280,7 +280,7 @@ def test_notebooks_show_unfitted_estimators_as_scikit_learn_does():
 
 def test_the_version_is_shown():
     assert f"hardzero {hardzero.__version__}" in Page(render_report(made_up())).text
-    assert json.loads(embedded(render_report(made_up())))["version"] == 1
+    assert json.loads(embedded(render_report(made_up())))["version"] == 2
 
 
 @pytest.mark.parametrize("name", ["model-file.md", "report.md"])

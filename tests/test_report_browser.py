@@ -24,6 +24,7 @@ HOSTILE = ("<script>window.harmed = 1</script>", '"><img src=x onerror="window.h
 PAGES = {
     "table": made_up_with_schema(),
     "seeded": made_up(coef=((1.0, 0.5), (0.0, -2.0), (0.3, 0.0)), classes=("a", "b", "c"), seeded=True),
+    "weak": made_up(epsilon=100.0, delta=0.1, n_rows=20_000),
     "hostile": made_up(names=HOSTILE),
     "long": made_up(["a very long name " * 8, *(f"feature_{i}" for i in range(60))], ((1.0,) * 30 + (0.0,) * 31,)),
 }

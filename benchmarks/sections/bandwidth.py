@@ -11,10 +11,11 @@ from lookalikes import Sample
 from timing import Job, interleave
 
 from hardzero.data import RESIDUAL_ONE
-from hardzero.geometry import L1Ball, Scores
+from hardzero.geometry import L1Ball
 from hardzero.losses import residual_codes
 from hardzero.plan import plan_lasso
 from hardzero.privacy.budget import Budget, Neighbours
+from hardzero.privacy.mechanisms import SignedScores
 from hardzero.privacy.randomness import source_for
 from hardzero.solvers import Problem, Selector, frank_wolfe
 from sections.steps import private_steps
@@ -48,7 +49,7 @@ class Fresh:
 
     selector: Selector
 
-    def __call__(self, scores: Scores, cap: int) -> tuple[int, int]:
+    def __call__(self, scores: SignedScores, cap: int) -> tuple[int, int]:
         """Choose as the other one does."""
         return self.selector(scores, cap)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .optimum import ExactSolver, PlainFrankWolfe
     from .plan import paper_iterations
     from .privacy.budget import Budget, BudgetExceededError, Neighbours
-    from .statement import PrivacyStatement
+    from .statement import PrivacyStatement, WeakGuaranteeWarning
 
 __version__ = "0.1.0"
 
@@ -38,6 +38,7 @@ __all__ = [
     "SparsePrivateRegression",
     "SparsifierLogisticRegression",
     "TwoStageLogisticRegression",
+    "WeakGuaranteeWarning",
     "paper_iterations",
 ]
 
@@ -54,7 +55,7 @@ _HOMES = {
     "optimum": ("ExactSolver", "PlainFrankWolfe"),
     "plan": ("paper_iterations",),
     "privacy.budget": ("Budget", "BudgetExceededError", "Neighbours"),
-    "statement": ("PrivacyStatement",),
+    "statement": ("PrivacyStatement", "WeakGuaranteeWarning"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import NoReturn
+
+from . import interrupts
 
 
 def main() -> None:
     """Run the command line, or say what it needs."""
+    interrupts.listen()
     try:
         from .cli import app  # noqa: PLC0415 - may be missing what it needs
 
         app()
-    except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich", "click"):
+    except BaseException as error:
+        if (signum := interrupts.received()) is not None:
+            _end(error, 128 + signum)
+        if not isinstance(error, ModuleNotFoundError) or error.name not in ("typer", "rich", "click"):
             raise
         sys.exit(f"the command line needs {error.name}, which is not installed: pip install 'hardzero[cli]'")
-    except KeyboardInterrupt:  # before a command has begun, or after it
+
+
+def _end(error: BaseException, code: int) -> NoReturn:
+    """End after an interrupt, whatever a library made of it: an import that failed, for example.
+
+    At once, because threads of libraries may still be at work, and would abort the process if Python waited for them.
+    """
+    said = isinstance(error, SystemExit) and error.code == code  # by a command, which knows what there is
+    if not said:
         print("interrupted; nothing was written", file=sys.stderr)
-        sys.exit(130)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -23,11 +23,11 @@ def demo(
 
     Writes the table, its schema, the model, the report and predictions into a folder, and shows each command.
     """
-    with clear_messages():
+    with clear_messages() as results:
         from ..commands.demo import FILES, copy_sample
         from .model import fit, predict
 
-        copy_sample(output, overwrite=force)
+        copy_sample(output, overwrite=force, heard=results.output)
         train, test, schema = (output / name for name in FILES)
         model, page, answers = (output / name for name in ("model.json", "report.html", "predictions.csv"))
         typer.echo(f"$ hardzero fit {train} --schema {schema} --epsilon {epsilon:g} -o {model} --report {page}\n")

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-import json
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +28,9 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..model_file import FittedModel
+
+
+_ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
 
 
 class Method(StrEnum):
@@ -80,18 +83,28 @@ def fit(
 
     Bounds, categories and classes come from the schema, never from the table. The file holds released values only.
     """
-    with clear_messages():
+    with clear_messages() as results:
         from .. import progress
-        from ..commands.fit import fit_rows, read_rows, refuse_dropping, refuse_outputs, refuse_public_rows
+        from ..commands.fit import (
+            claimed_outputs,
+            fit_rows,
+            keep_model,
+            read_rows,
+            refuse_dropping,
+            refuse_public_rows,
+        )
         from ..commands.methods import build_estimator
+        from ..interrupts import held
         from ..readers import declared_features, open_table
-        from ..report import write_report
+        from ..report import ready, render_report
         from ..schema_file import load_schema
+        from ..statement import WeakGuaranteeWarning
 
         schema = load_schema(schema_path)
         refuse_dropping(schema, neighbours.value)
-        refuse_outputs([output, report], force)
         refuse_public_rows(neighbours.value, public_rows)
+        if report is not None:
+            ready()
         privacy = {
             "epsilon": epsilon,
             "delta": delta,
@@ -101,14 +114,21 @@ def fit(
         }
         estimator = build_estimator(method.value, len(schema.target.classes), privacy, option or ())
         count = declared_features(column.name for column in schema.columns)
-        table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)
-        with steps_shown("reading rows") as shown:
-            rows = read_rows(table, schema, lambda seen: shown(seen, table.n_rows))
-        with steps_shown("fitting") as shown, progress.listening(shown):
-            model = fit_rows(rows, schema, estimator)
-        model.save(output, overwrite=force)
-        if report is not None:
-            write_report(model, report, overwrite=force)
+        with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
+            results.outputs += [model_output, *others]
+            table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)
+            with steps_shown("reading rows") as shown:
+                rows = read_rows(table, schema, lambda seen: shown(seen, table.n_rows))
+            with steps_shown("fitting") as shown, progress.listening(shown), warnings.catch_warnings():
+                warnings.simplefilter("ignore", WeakGuaranteeWarning)  # said below in our own way
+                model = fit_rows(rows, schema, estimator)
+                with held():  # whoever interrupts now has paid for the model and shall have it
+                    results.fitted = model.privacy.is_private
+                    keep_model(model, model_output)
+            for report_output in others:
+                report_output.write(render_report(model))
+        for reason in model.privacy.weaknesses:
+            typer.secho(f"warning: a weak guarantee: {reason}", fg=_ALARMS["WEAK"], err=True)
         _show(model, as_json, {"model": str(output), "report": None if report is None else str(report)})
 
 
@@ -122,14 +142,19 @@ def predict(
     query: Query = None,
     form: FormOption = None,
     delimiter: Delimiter = None,
+    raw: Annotated[
+        bool,
+        typer.Option("--raw", help="Write text as it is, even where a spreadsheet would take it for a formula."),
+    ] = False,
     force: Force = False,
 ) -> None:
     """Predict the rows of a table: class and probabilities, one CSV line for each row.
 
-    Needs the model file and the new table only, not the training data.
+    Needs the model file and the new table only, not the training data. Text that begins like a formula is written
+    with an apostrophe before it.
     """
-    with clear_messages():
-        from ..atomic import atomic_file
+    with clear_messages() as results:
+        from ..atomic import claimed
         from ..commands.predict import write_predictions
         from ..model_file import FittedModel
         from ..readers import declared_features, open_table
@@ -138,8 +163,12 @@ def predict(
         described = model.features if model.schema is None else model.schema.columns
         count = declared_features(column.name for column in described)
         table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)
-        with steps_shown("predicting rows") as shown, atomic_file(output, overwrite=force) as out:
-            write_predictions(model, table, keep or (), out, lambda seen: shown(seen, table.n_rows))
+        with (
+            steps_shown("predicting rows") as shown,
+            claimed(output, overwrite=force) as claim,
+            results.output(claim).opened() as out,
+        ):
+            write_predictions(model, table, keep or (), out, lambda seen: shown(seen, table.n_rows), raw=raw)
 
 
 def report(
@@ -149,11 +178,14 @@ def report(
     force: Force = False,
 ) -> None:
     """Write a report about a model: one HTML page with chart, coefficients and the privacy statement."""
-    with clear_messages():
+    with clear_messages() as results:
+        from ..atomic import claimed
         from ..model_file import FittedModel
-        from ..report import write_report
+        from ..report import render_report
 
-        write_report(FittedModel.load(model_path), output, title=title, overwrite=force)
+        page = render_report(FittedModel.load(model_path), title=title)
+        with claimed(output, overwrite=force) as claim:
+            results.output(claim).write(page)
 
 
 def inspect(model_path: ModelFile, as_json: AsJson = False) -> None:
@@ -170,17 +202,25 @@ def export(
     force: Force = False,
 ) -> None:
     """Export a model with its preprocessing as ONNX, for programs in other languages."""
-    with clear_messages():
+    with clear_messages() as results:
+        from ..atomic import claimed
         from ..model_file import FittedModel
-        from ..onnx_export import write_onnx
+        from ..onnx_export import to_onnx
 
-        write_onnx(FittedModel.load(model_path), output, overwrite=force)
+        graph = to_onnx(FittedModel.load(model_path)).SerializeToString()
+        with claimed(output, overwrite=force) as claim:
+            results.output(claim).write(graph)
 
 
 def _show(model: FittedModel, as_json: bool, files: dict[str, Any]) -> None:
-    from ..commands.inspect import describe, facts
+    from ..commands.inspect import describe, facts, to_json
 
-    typer.echo(json.dumps({**files, **facts(model)}, ensure_ascii=False) if as_json else describe(model))
+    if as_json:
+        typer.echo(to_json({**files, **facts(model)}))
+        return
+    for line in describe(model).split("\n"):
+        colour = next((colour for start, colour in _ALARMS.items() if line.startswith(start)), None)
+        typer.echo(line if colour is None else typer.style(line, fg=colour, bold=True))
 
 
 def _value(form: Form | None) -> Any:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
+
+from .. import interrupts
+from ..atomic import Claim
+from ..plain_text import shown
 
 
 class Neighbours(StrEnum):
@@ -49,22 +55,79 @@ ModelFile = Annotated[Path, typer.Argument(help="A model file that hardzero fit 
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The schema, TOML or JSON.", show_default=False)]
 
 
+@dataclass
+class Results:
+    """What a command has to show for itself so far: files, complete or not, and a fit that has ended."""
+
+    outputs: list[Claim] = field(default_factory=list)
+    fitted: bool = False
+
+    def output(self, claim: Claim) -> Claim:
+        """Note a file that the command is going to write."""
+        self.outputs.append(claim)
+        return claim
+
+    def __str__(self) -> str:
+        """Say what is there, in words that are true whenever they are said."""
+        complete = [str(claim.path) for claim in self.outputs if claim.complete]
+        absent = [str(claim.path) for claim in self.outputs if not claim.complete]
+        parts = [f"complete: {', '.join(complete)}"] if complete else ["nothing was written"]
+        if complete and absent:
+            parts.append(f"not written: {', '.join(absent)}")
+        if self.fitted:
+            parts.append("the fit had ended, so that its privacy budget is spent")
+        return "; ".join(parts)
+
+    @property
+    def any(self) -> bool:
+        """Whether some file is there."""
+        return any(claim.complete for claim in self.outputs)
+
+
+_results: ContextVar[Results | None] = ContextVar("results", default=None)
+
+
+def say(text: str) -> None:
+    """Print text in which nothing but the ends of lines is obeyed by a terminal."""
+    typer.echo(shown(text, keep="\n"))
+
+
 def fail(message: str) -> NoReturn:
     """End with exit code 1."""
-    typer.echo(f"error: {message}", err=True)
+    typer.echo(f"error: {shown(message, keep=chr(10))}", err=True)
     raise typer.Exit(1)
 
 
 @contextmanager
-def clear_messages() -> Iterator[None]:
-    """Show the message of an expected error without a traceback, and say that an interrupt left nothing behind."""
+def clear_messages() -> Iterator[Results]:
+    """Show the message of an expected error without a traceback, and say what an interrupt left behind.
+
+    A command that calls other commands shares its results with them and says everything itself.
+    """
+    if (outer := _results.get()) is not None:
+        yield outer
+        return
+    results = Results()
+    token = _results.set(results)
     try:
-        yield
+        yield results
+        interrupts.stop_listening()
+    except typer.Exit:
+        raise
     except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:
-        fail(str(error))
-    except KeyboardInterrupt:
-        typer.echo("interrupted; nothing was written", err=True)
-        raise typer.Exit(130) from None
+        if (signum := interrupts.received()) is not None:  # which some library made an error of its own
+            _stop(results, 128 + signum)
+        fail(f"{error} ({results})" if results.any else str(error))
+    except KeyboardInterrupt as stop:
+        _stop(results, interrupts.exit_code(stop))
+    finally:
+        _results.reset(token)
+
+
+def _stop(results: Results, code: int) -> NoReturn:
+    with interrupts.held():  # who presses Ctrl-C twice reads the message too
+        typer.echo(f"interrupted; {results}", err=True)
+    raise typer.Exit(code) from None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import AsJson, Delimiter, Force, FormOption, Query, Source, clear_messages
+from .options import AsJson, Delimiter, Force, FormOption, Query, Source, clear_messages, say
 
 app = typer.Typer(help="Write and check schemas: what is publicly known about a table.", no_args_is_help=True)
 
@@ -42,8 +42,8 @@ def init(
 
     It must come from what is known about the variables: read from the records it would give records away.
     """
-    with clear_messages():
-        from ..atomic import write_atomically
+    with clear_messages() as results:
+        from ..atomic import claimed
         from ..readers import open_table
         from ..schema_file import schema_template
 
@@ -51,9 +51,10 @@ def init(
         table = open_table(source, query, form=kind, delimiter=delimiter, n_features=n_features)
         text = schema_template(table, target, guess_types=holder)
         if output is None:
-            typer.echo(text, nl=False)
+            say(text.removesuffix("\n"))
         else:
-            write_atomically(output, text, overwrite=force)
+            with claimed(output, overwrite=force) as claim:
+                results.output(claim).write(text)
 
 
 @app.command(epilog="Example: hardzero schema check people.toml people.csv")
@@ -83,6 +84,6 @@ def check(
         count = declared_features(column.name for column in schema.columns)
         table = open_table(source, query, form=kind, delimiter=delimiter, n_features=count)
         found = check_table(schema, table, holder=holder)
-        typer.echo(json.dumps(asdict(found)) if as_json else str(found))
+        say(json.dumps(asdict(found)) if as_json else str(found))
         if not found.passed:
             raise typer.Exit(1)

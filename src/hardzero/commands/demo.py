@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import csv
 import lzma
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
-from ..atomic import write_atomically
+from ..atomic import Claim, claimed
 
 FILES = {"adult.csv": "adult-sample.csv.xz", "adult-new.csv": "adult-sample-test.csv.xz", "adult.toml": "adult.toml"}
 """Names in the folder, and of the bundled files: rows to learn from, new rows, and what is publicly known."""
 
 
-def copy_sample(folder: Path, *, overwrite: bool = False) -> None:
+def copy_sample(
+    folder: Path, *, overwrite: bool = False, heard: Callable[[Claim], object] = lambda claim: None
+) -> None:
     """Write the sample of UCI Adult and its schema into a folder, which is made if need be.
+
+    ``heard`` is told of each file before it is written.
 
     Privacy
     -------
@@ -24,7 +29,9 @@ def copy_sample(folder: Path, *, overwrite: bool = False) -> None:
     for name, bundled in FILES.items():
         content = resources.files("hardzero.samples").joinpath(bundled).read_bytes()
         text = (lzma.decompress(content) if bundled.endswith(".xz") else content).decode()
-        write_atomically(folder / name, text, overwrite=overwrite)
+        with claimed(folder / name, overwrite=overwrite) as claim:
+            heard(claim)
+            claim.write(text)
 
 
 def accuracy(predictions: Path) -> float:

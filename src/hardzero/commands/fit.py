@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..atomic import refuse_to_write
+from ..atomic import Claim, claimed
 from ..checks import InputError
 from ..data import Bounds
 from ..encoder import SchemaEncoder
@@ -120,15 +123,53 @@ def refuse_public_rows(neighbours: str, public_rows: int | None) -> None:
         )
 
 
-def refuse_outputs(paths: Sequence[Path | None], overwrite: bool) -> None:
-    """Refuse files that could not be written at the end, before hours are spent and a budget with them.
+@contextmanager
+def claimed_outputs(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Claim]]:
+    """Claim files before hours are spent and a budget with them: those that could not be written are refused now.
+
+    While one process fits a model, another that would write a file of the same name is refused before it reads a
+    record.
 
     Privacy
     -------
     Data-independent.
     """
-    given = [path for path in paths if path is not None]
-    if len({path.resolve() for path in given}) < len(given):
+    if len({path.resolve() for path in paths}) < len(paths):
         raise InputError("two outputs have the same name; give each its own")
-    for path in given:
-        refuse_to_write(path, overwrite=overwrite)
+    with ExitStack() as claims:
+        yield [claims.enter_context(claimed(path, overwrite=overwrite)) for path in paths]
+
+
+def keep_model(model: FittedModel, output: Claim) -> None:
+    """Write a model whose budget is spent: where it belongs, or else where it can be fetched from.
+
+    Raises
+    ------
+    OSError
+        The model is not where it belongs; the message says where it is.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    text = model.to_json()
+    try:
+        output.write(text)
+    except OSError as error:
+        raise OSError(f"{error}; {_kept_elsewhere(text)}") from None
+
+
+def _kept_elsewhere(text: str) -> str:
+    for folder in (tempfile.gettempdir(), Path.home()):
+        with suppress(OSError):
+            descriptor, name = tempfile.mkstemp(".json", "hardzero-model-", folder)  # for its owner only
+            try:
+                with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+                    file.write(text)
+            except OSError:
+                os.unlink(name)
+                raise
+            return (
+                f"its budget is spent, so the model was kept as {name}, which only you may read: move it from there"
+            )
+    return "its budget is spent, but the model could not be kept in the temporary folder or your home either"

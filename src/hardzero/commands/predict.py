@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 import numpy as np
 
 from .. import cells
+from ..cell_text import DECIMAL
 from ..checks import InputError
 from ..encoder import SchemaEncoder
 from ..model_file import FittedModel
 from ..readers import TableReader
 
 _DIGITS = 6
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER = re.compile(DECIMAL)
 
 
 def write_predictions(
-    model: FittedModel, reader: TableReader, keep: Sequence[str], out: TextIO, heard: Callable[[int], None]
+    model: FittedModel,
+    reader: TableReader,
+    keep: Sequence[str],
+    out: TextIO,
+    heard: Callable[[int], None],
+    *,
+    raw: bool = False,
 ) -> None:
     """Write a CSV line for each row: kept columns, the predicted class, and the probability of each class.
 
-    A row that the schema would drop, because a value is missing, gets empty cells, so that lines match rows.
+    A row that the schema would drop, because a value is missing, gets empty cells, so that lines match rows. Text
+    that a spreadsheet would take for a formula gets an apostrophe before it.
 
     Parameters
     ----------
@@ -36,6 +47,8 @@ def write_predictions(
         Where to write.
     heard : callable
         Told how many rows have been read.
+    raw : bool, default=False
+        Whether text is written as it is, formulas and all.
 
     Privacy
     -------
@@ -48,7 +61,8 @@ def write_predictions(
         raise InputError(f"{reader.source} has no column {absent[0]!r}, which the model or --keep needs")
     lines = csv.writer(out, lineterminator="\n")
     heads = [f"probability {label}" for label in model.classes]
-    lines.writerow([*keep, "prediction", *heads])
+    written = _as_it_is if raw else without_formula
+    lines.writerow([*map(written, keep), "prediction", *heads])
     seen = 0
     for batch in reader.batches(columns=list(dict.fromkeys([*names, *keep]))):
         kept, X = _encoded(model, batch)
@@ -57,13 +71,30 @@ def write_predictions(
             labels = model.predict(X)
             probabilities = model.predict_proba(X) if model.is_classifier else np.empty((len(labels), 0))
             for row, label, chances in zip(np.flatnonzero(kept), labels, probabilities, strict=True):
-                answers[row] = [label, *(f"{chance:.{_DIGITS}f}" for chance in chances)]
+                answers[row] = [written(label), *(f"{chance:.{_DIGITS}f}" for chance in chances)]
         columns = [batch.column(name).to_pylist() for name in keep]
         lines.writerows(
-            [*copied, *answer] for copied, answer in zip(_rows(columns, batch.num_rows), answers, strict=True)
+            [*map(written, copied), *answer]
+            for copied, answer in zip(_rows(columns, batch.num_rows), answers, strict=True)
         )
         seen += batch.num_rows
         heard(seen)
+
+
+def without_formula(cell: Any) -> Any:
+    """Return a cell that no spreadsheet runs: an apostrophe stands before text that begins like a formula.
+
+    Privacy
+    -------
+    Depends on the cell alone.
+    """
+    if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
+def _as_it_is(cell: Any) -> Any:
+    return cell
 
 
 def _encoded(model: FittedModel, batch: Any) -> tuple[Any, Any]:

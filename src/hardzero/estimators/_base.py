@@ -17,13 +17,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import checks, kernels, progress
 from ..data import MAX_ROWS, BoundedData, Bounds, FloatArray, Table
 from ..losses import Logistic, Loss, Softmax, Squared
+from ..plain_text import shown
 from ..plan import default_delta
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import NotPrivate
 from ..privacy.randomness import source_for
 from ..solvers import Problem, Weights
 from ..stacked import StackedData
-from ..statement import PrivacyStatement
+from ..statement import PrivacyStatement, warn_if_weak
 from . import _input
 from ._repeats import RepeatedFits
 
@@ -61,7 +62,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         """Say which numbers of rows and features are taken for public."""
 
     @abc.abstractmethod
-    def _statement(self, plan: Any, assumed_public: tuple[str, ...]) -> PrivacyStatement:
+    def _statement(self, plan: Any, assumed_public: tuple[str, ...], n_rows: int) -> PrivacyStatement:
         """Say what was guaranteed."""
 
     def __sklearn_tags__(self) -> Any:
@@ -80,12 +81,19 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))
         data = X if is_table else BoundedData.from_matrix(X, bounds)
         weights = self._run(Problem(data, targets, loss, stated_rows=rows), plan)
-        return weights.coef / bounds.scale, weights.intercept, plan
+        # Adding zero makes 0.0 of -0.0, which would show the sign of a weight that was dropped.
+        return weights.coef / bounds.scale + 0.0, weights.intercept + 0.0, plan
 
     def _checked(self, X: Any, rows: Any, *, reset: bool) -> Any:
         """Let scikit-learn compare names and number of features; it sees a frame's columns or an array of numbers."""
         validate_data(self, X if hasattr(X, "columns") else rows, reset=reset, skip_check_array=True)
         return rows
+
+    def _state(self, plan: Any, assumed_public: tuple[str, ...], counted: int) -> None:
+        """Say what was guaranteed and spent, and warn where that is little or comes on top of other fits."""
+        self.privacy_ = self._statement(plan, assumed_public, self._public_rows(counted))
+        warn_if_weak(self.privacy_)
+        self._note_fit(self.privacy_.epsilon, self.privacy_.delta)
 
     def _note_fit(self, epsilon: float, delta: float) -> None:
         """Take note of what a fit has spent; nothing, unless a class says otherwise."""
@@ -145,16 +153,16 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
             kept = kept[np.argsort(-np.abs(row[kept] * scale[kept]), kind="stable")]
             rows = [
                 (
-                    str(names[j]) if names is not None else f"x{j}",
+                    shown(names[j]) if names is not None else f"x{j}",
                     f"{row[j]:+.4g}",
                     *self._extra_cells(row[j], width[j]),
                 )
                 for j in kept
             ]
             head = ("feature", "weight", *self._extra_heads())
-            title = f"{label}: {len(kept)} of {coef.shape[1]} features kept"
+            title = f"{shown(label)}: {len(kept)} of {coef.shape[1]} features kept"
             blocks.append(f"{title}\n{_table(head, rows)}")
-        blocks.append(f"intercept: {', '.join(f'{b:+.4g}' for b in np.atleast_1d(self.intercept_))}")
+        blocks.append(f"intercept: {', '.join(f'{b + 0.0:+.4g}' for b in np.atleast_1d(self.intercept_))}")
         blocks.append(repr(self.privacy_))
         return "\n\n".join(blocks)
 
@@ -251,8 +259,7 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         self.coef_ = coef
         self.intercept_ = intercept
         self.support_ = np.flatnonzero(np.any(coef != 0, axis=0))
-        self.privacy_ = self._statement(plan, public)
-        self._note_fit(self.privacy_.epsilon, self.privacy_.delta)
+        self._state(plan, public, shape[0])
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -362,8 +369,7 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
             self._size_in_words(*X.shape),
             "the bounds of the features and of the target",
         )
-        self.privacy_ = self._statement(plan, public)
-        self._note_fit(self.privacy_.epsilon, self.privacy_.delta)
+        self._state(plan, public, X.shape[0])
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -436,7 +442,7 @@ class PrivateFit(RepeatedFits):
     def _source(self) -> Any:
         return source_for(self.random_state)
 
-    def _statement(self, plan: Any, assumed_public: tuple[str, ...]) -> PrivacyStatement:
+    def _statement(self, plan: Any, assumed_public: tuple[str, ...], n_rows: int) -> PrivacyStatement:
         notes: tuple[str, ...] = ()
         if not plan.spent <= plan.budget:
             notes = (
@@ -451,6 +457,7 @@ class PrivateFit(RepeatedFits):
             assumed_public,
             seeded=self.random_state is not None,
             notes=notes,
+            n_rows=n_rows,
         )
 
 
@@ -463,9 +470,9 @@ class NonPrivateFit:
     def _size_in_words(self, counted: int, features: int) -> str:
         return f"the number of rows ({counted}) and of features ({features}), and feature names"
 
-    def _statement(self, plan: Any, assumed_public: tuple[str, ...]) -> PrivacyStatement:
+    def _statement(self, plan: Any, assumed_public: tuple[str, ...], n_rows: int) -> PrivacyStatement:
         event = NotPrivate("weights fitted without noise")
-        return PrivacyStatement(np.inf, 0.0, Neighbours.ZERO_OUT, (event,), assumed_public)
+        return PrivacyStatement(np.inf, 0.0, Neighbours.ZERO_OUT, (event,), assumed_public, n_rows=n_rows)
 
 
 def _shown_quietly(show: Callable[..., Any], **options: Any) -> Any:

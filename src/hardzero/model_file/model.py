@@ -16,7 +16,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 import hardzero
 
@@ -25,6 +24,7 @@ from ..data import FloatArray
 from ..schema import Feature, Schema
 from ..statement import PrivacyStatement
 from .fields import ModelFileError, parse
+from .matrix import matrix_of
 from .reader import FORMAT, VERSION, read_parts
 from .source import Label, columns_of, labels_of, parameters_of
 from .statement import statement_to_dict
@@ -134,19 +134,49 @@ class FittedModel:
         """Weights by the features' own units, one row as in ``coef_scaled``."""
         scale = np.array([feature.scale for feature in self.features])
         with np.errstate(over="ignore"):
-            return np.asarray(np.array(self.coef_scaled) / scale)
+            return np.asarray(np.array(self.coef_scaled) / scale + 0.0)  # never a negative zero
 
     @cached_property
     def intercept_original(self) -> FloatArray:
         """Intercepts for features in their own units."""
         offset = np.array([feature.offset for feature in self.features])
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(np.array(self.intercept_scaled) - self.coef_original @ offset)
+            return np.asarray(np.array(self.intercept_scaled) - self.coef_original @ offset + 0.0)
 
     @property
     def kept(self) -> NDArray[np.intp]:
         """Features with a nonzero weight."""
         return np.flatnonzero(np.any(np.array(self.coef_scaled) != 0, axis=0))
+
+    def encode(self, table: Any) -> Any:
+        """Return the matrix that this model predicts from a table, by its schema.
+
+        Parameters
+        ----------
+        table : table
+            Must have the columns that the schema uses: pyarrow, pandas, polars, or a dictionary of columns.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of float64
+            One row for each row of the table.
+
+        Raises
+        ------
+        ModelFileError
+            The model has no schema.
+        EncodingError
+            A column is not there, or a value is missing and the schema's policy is not "zero".
+
+        Privacy
+        -------
+        Sensitive for the people in the table.
+        """
+        if self.schema is None:
+            raise ModelFileError("the model has no schema; predict its features in their own units")
+        from ..encoder import SchemaEncoder  # noqa: PLC0415 - needs scikit-learn, which reading a model does not
+
+        return SchemaEncoder(self.schema).transform(table)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return w·x + b: shape (n_rows,) for two classes or a regression, else (n_rows, n_classes).
@@ -154,7 +184,8 @@ class FittedModel:
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            What the estimator was fitted on: with a schema the encoded matrix, else the features in their own units.
+            What the estimator was fitted on: with a schema the matrix that `encode` makes, else the features in their
+            own units. Columns of a data frame are found by the features' names.
 
         Privacy
         -------
@@ -190,14 +221,8 @@ class FittedModel:
         return np.array(self.classes)[self.predict_proba(X).argmax(axis=1)]
 
     def _margins(self, X: Any) -> FloatArray:
-        is_sparse = sparse.issparse(X)
-        matrix: Any = X if is_sparse else np.asarray(X)
-        if matrix.dtype.kind not in "biuf":
-            raise TypeError("X must hold numbers; encode a table with its schema first")
-        if matrix.ndim != 2 or matrix.shape[1] != len(self.features):
-            raise ValueError(f"X must have {len(self.features)} columns, got shape {matrix.shape}")
-        if not np.all(np.isfinite(matrix.data if is_sparse else matrix)):
-            raise ValueError("X holds NaN or infinity; replace them or leave those rows out")
+        names = [feature.name for feature in self.features]
+        matrix = matrix_of(X, names, encoded=self.schema is not None)
         if self.schema is None:
             coef, intercept = self.coef_original, self.intercept_original
         else:
@@ -226,7 +251,10 @@ class FittedModel:
                 for feature, (lower, upper) in zip(self.features, self.bounds, strict=True)
             ],
             "coefficients": {
-                "scaled": {"weights": self.coef_scaled, "intercepts": self.intercept_scaled},
+                "scaled": {
+                    "weights": (np.array(self.coef_scaled) + 0.0).tolist(),
+                    "intercepts": (np.array(self.intercept_scaled) + 0.0).tolist(),
+                },
                 "original": {"weights": self.coef_original.tolist(), "intercepts": self.intercept_original.tolist()},
             },
             "schema": None if self.schema is None else self.schema.to_dict(),

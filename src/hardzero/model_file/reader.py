@@ -13,7 +13,9 @@ from .source import Label, Pair, bounds_of_schema
 from .statement import statement_from_field
 
 FORMAT = "hardzero-model"
-VERSION = 1
+VERSION = 2
+_VERSIONS = (1, 2)
+"""What can be read: version 2 added the number of rows to the privacy statement."""
 
 _KEYS = (
     "format",
@@ -40,7 +42,7 @@ def read_parts(field: Field) -> dict[str, Any]:
     -------
     Post-processing.
     """
-    _check_format(field)
+    version = _read_version(field)
     entries = field.object(_KEYS)
     classes = _read_classes(entries["classes"], entries["positive"])
     described = [_read_feature(feature) for feature in entries["features"].items()]
@@ -48,24 +50,25 @@ def read_parts(field: Field) -> dict[str, Any]:
         entries["features"].fail("must not be empty")
     features, bounds = tuple(f for f, _ in described), tuple(b for _, b in described)
     coef, intercept = _read_weights(entries["coefficients"], len(classes), features)
+    parameters = {
+        _read_name(Field(name, f"the parameter's name {name!r}")): entry.plain()
+        for name, entry in entries["parameters"].entries().items()
+    }
     return {
         "method": _read_name(entries["method"]),
-        "parameters": {
-            _read_name(Field(name, f"the parameter's name {name!r}")): entry.plain()
-            for name, entry in entries["parameters"].entries().items()
-        },
+        "parameters": parameters,
         "classes": classes,
         "features": features,
         "bounds": bounds,
         "coef_scaled": tuple(tuple(row) for row in coef.tolist()),
         "intercept_scaled": tuple(intercept.tolist()),
-        "privacy": statement_from_field(entries["privacy"]),
+        "privacy": statement_from_field(entries["privacy"], version, parameters.get("calibration")),
         "schema": _read_schema(entries["schema"], classes, features, bounds),
         "hardzero_version": entries["hardzero"].text(),
     }
 
 
-def _check_format(field: Field) -> None:
+def _read_version(field: Field) -> int:
     """Look at format and version first: of a file from elsewhere nothing else needs to be said."""
     entries = field.entries()
     if "format" not in entries or entries["format"].value != FORMAT:
@@ -73,8 +76,9 @@ def _check_format(field: Field) -> None:
     if "version" not in entries:
         field.fail("has no version")
     version = entries["version"].whole(at_least=1)
-    if version != VERSION:
-        entries["version"].fail(f"is {version}; this hardzero reads version {VERSION}")
+    if version not in _VERSIONS:
+        entries["version"].fail(f"is {version}; this hardzero reads versions {' and '.join(map(str, _VERSIONS))}")
+    return version
 
 
 def _read_name(field: Field) -> str:
@@ -152,7 +156,7 @@ def _read_rows(field: Field, n_rows: int, n_features: int) -> tuple[FloatArray, 
     intercepts = entries["intercepts"].numbers()
     if len(intercepts) != n_rows:
         entries["intercepts"].fail(f"must have {n_rows} entries, has {len(intercepts)}")
-    return np.array(weights), np.array(intercepts)
+    return np.array(weights) + 0.0, np.array(intercepts) + 0.0  # there is no negative zero among weights
 
 
 def _read_schema(

@@ -7,6 +7,7 @@ import math
 import numbers
 from typing import Any
 
+from ..privacy import accounting
 from ..privacy.budget import Neighbours
 from ..privacy.events import (
     Cost,
@@ -25,6 +26,7 @@ _KINDS: dict[str, type[Event]] = {
     kind.__name__: kind for kind in (GaussianRelease, NotPrivate, PerturbedMinimum, PureRelease, Repeated, Selection)
 }
 _AGREEMENT = 1e-9
+_ROUNDING = 1e-7  # of δ, which changes by more than ε does
 _STATEMENT_KEYS = (
     "is_private",
     "epsilon",
@@ -35,6 +37,9 @@ _STATEMENT_KEYS = (
     "assumed_public",
     "notes",
 )
+_SINCE_VERSION_2 = ("n_rows",)
+_MOST_TIMES = {"recursion": 100_000, "paper": 20_000_000}
+"""Calibrations with an accountant of their own, and how many repetitions it is asked about: more would take days."""
 
 
 def statement_to_dict(statement: PrivacyStatement) -> dict[str, Any]:
@@ -53,17 +58,27 @@ def statement_to_dict(statement: PrivacyStatement) -> dict[str, Any]:
         "events": [_event_to_dict(event) for event in statement.events],
         "assumed_public": list(statement.assumed_public),
         "notes": list(statement.notes),
+        "n_rows": statement.n_rows,
     }
 
 
-def statement_from_field(field: Field) -> PrivacyStatement:
-    """Check and read a statement.
+def statement_from_field(field: Field, version: int, calibration: Any = None) -> PrivacyStatement:
+    """Check and read a statement: ε must be at least what the events cost.
+
+    Parameters
+    ----------
+    field : Field
+        The statement.
+    version : int
+        Version of the file.
+    calibration : object
+        The parameter of that name, if there is one: it says by which accountant ε was found.
 
     Privacy
     -------
     Post-processing.
     """
-    entries = field.object(_STATEMENT_KEYS)
+    entries = field.object(_STATEMENT_KEYS + (_SINCE_VERSION_2 if version > 1 else ()))
     epsilon, delta = entries["epsilon"].number_or_infinity(), entries["delta"].number()
     if epsilon < 0:
         entries["epsilon"].fail("must not be negative")
@@ -73,6 +88,7 @@ def statement_from_field(field: Field) -> PrivacyStatement:
         neighbours = Neighbours.parse(entries["neighbours"].text())
     except ValueError as error:
         entries["neighbours"].fail(f"is unknown: {error}")
+    n_rows = entries.get("n_rows")
     statement = PrivacyStatement(
         epsilon,
         delta,
@@ -81,13 +97,44 @@ def statement_from_field(field: Field) -> PrivacyStatement:
         tuple(line.text() for line in entries["assumed_public"].items()),
         seeded=entries["seeded"].flag(),
         notes=tuple(line.text() for line in entries["notes"].items()),
+        n_rows=None if n_rows is None or n_rows.value is None else n_rows.whole(at_least=1),
     )
-    unprotected = any(math.isinf(event.cost.rho) for event in statement.events)
-    if unprotected and math.isfinite(epsilon):
-        entries["epsilon"].fail("must be null, because an event is not private")
+    if math.isfinite(epsilon):
+        if not statement.events:
+            entries["events"].fail("must not be empty: whatever was released has its cost")
+        if any(math.isinf(event.cost.rho) for event in statement.events):
+            entries["epsilon"].fail("must be null, because an event is not private")
+        if not _is_covered(statement, calibration):
+            entries["epsilon"].fail("is less than the events cost at this delta")
     if entries["is_private"].flag() != statement.is_private:
         entries["is_private"].fail("contradicts epsilon and seeded")
     return statement
+
+
+def _is_covered(statement: PrivacyStatement, calibration: Any) -> bool:
+    """Whether ε is at least what some accountant proves; those that take seconds are asked last, if at all."""
+    events, delta, room = statement.events, statement.delta, 1 + _AGREEMENT
+    if sum(event.cost.epsilon for event in events) <= statement.epsilon * room:
+        return True
+    if delta == 0:  # which no accountant but the sum above speaks of
+        return False
+    if accounting.spent(events, delta).epsilon <= statement.epsilon * room:
+        return True
+    repeated = [event for event in events if isinstance(event, Repeated)]
+    if not isinstance(calibration, str) or any(event.times > _MOST_TIMES.get(calibration, 0) for event in repeated):
+        return False
+    if calibration == "paper":
+        return accounting.spent(events, delta, "pure").epsilon <= statement.epsilon * room
+    return any(_selections_are_covered(statement, event) for event in repeated)
+
+
+def _selections_are_covered(statement: PrivacyStatement, repeated: Repeated) -> bool:
+    """Ask the recursion for one δ, which is ten times as fast as to ask it for ε."""
+    if not isinstance(repeated.event, Selection):
+        return False
+    left = statement.epsilon - sum(event.cost.epsilon for event in statement.events if event is not repeated)
+    needed = accounting.delta_of_selections(repeated.event.eta, repeated.times, left) if left > 0 else math.inf
+    return needed <= statement.delta * (1 + _ROUNDING)
 
 
 def _event_to_dict(event: Event) -> dict[str, Any]:

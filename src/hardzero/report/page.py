@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from functools import cache
 from typing import Any
 
 from ..atomic import write_atomically
 from ..model_file import FittedModel
 from ..optional import require
+from ..plain_text import shown
 from . import chart, privacy, wording
 from .effects import dropped, outputs_of
 from .rerun import snippet
@@ -67,6 +67,16 @@ def render_report(model: FittedModel, *, title: str | None = None) -> str:
     )
 
 
+def ready() -> None:
+    """Raise an error now if a report could not be made later, for want of a package.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    _template()
+
+
 def write_report(
     model: FittedModel, path: str | os.PathLike[str], overwrite: bool = False, *, title: str | None = None
 ) -> None:
@@ -105,12 +115,8 @@ def _template() -> Any:
 
 
 def _printable(value: Any) -> Any:
-    """HTML has no way to write control characters; a name that holds one shows a replacement."""
-    if type(value) is not str:  # what is marked as HTML already stays as it is
-        return value
-    return "".join(
-        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) == "Cc" and c not in "\n\t" else c for c in value
-    )
+    """HTML has no way to write control characters; a name that holds one shows an escape."""
+    return shown(value, keep="\n\t") if type(value) is str else value  # what is marked as HTML stays as it is
 
 
 def _for_script(text: str) -> str:
@@ -143,4 +149,8 @@ def _headline(model: FittedModel) -> str:
     used = f"{len(model.kept):,} of {wording.counted(len(model.features), 'feature')}"
     if not model.privacy.is_private:
         return f"This model {what} using {used}, and is not private."
-    return f"This model {what} using {used}, and was fitted with {privacy.guarantee(model.privacy)} for each record."
+    weak = " weak" if model.privacy.weaknesses else ""
+    return (
+        f"This model {what} using {used}, and was fitted with{weak} {privacy.guarantee(model.privacy)} "
+        "for each record."
+    )

@@ -90,8 +90,6 @@ def meaning(statement: PrivacyStatement) -> list[str]:
         )
     else:
         paragraphs.append("δ = 0. The bound above holds without exception.")
-    if epsilon > 10:
-        paragraphs.append("At so large an ε the worst-case bound says little; smaller values promise more.")
     return paragraphs
 
 

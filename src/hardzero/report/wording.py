@@ -15,7 +15,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def number(value: float, digits: int = 4) -> str:
     """Return a number with few digits: a true minus sign, thousands apart, powers of ten for the rest."""
     if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
+        return f"{value + 0.0:g}"  # without the sign of a negative zero
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     power = int(exponent)
     if -5 < power < 9:
