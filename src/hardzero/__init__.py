@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .privacy.budget import Budget, BudgetExceededError, Neighbours
     from .statement import PrivacyStatement, WeakGuaranteeWarning
 
+# Stated here alone: the build, `hardzero version` and model files read this line.
 __version__ = "0.1.0"
 
 __all__ = [
