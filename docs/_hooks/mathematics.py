@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+from xml.etree import ElementTree
 
 from markdown import Extension, Markdown
 from markdown.preprocessors import Preprocessor
@@ -10,14 +12,18 @@ from math_core import LatexError, LatexToMathML
 from mkdocs.exceptions import PluginError
 
 # Code spans come first, so that a dollar sign inside of one is left alone. A formula neither begins nor ends with a
-# blank and is not followed by a digit: "between $5 and $10" is no formula.
+# blank and is not followed by a digit: "between $5 and $10" is no formula. Punctuation beside it must stay on its line.
 _FORMULA = re.compile(
     r"(?P<code>(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
     r"|(?<!\\)\$\$(?P<display>[^$]+)\$\$"
-    r"|(?<![\\$])\$(?P<inline>[^\s$](?:[^$]*[^\s$\\])?)\$(?![\d$])",
+    r"|(?P<before>\(?)(?<![\\$])\$(?P<inline>[^\s$](?:[^$]*[^\s$\\])?)\$(?![\d$])(?P<after>[.,;:!?)]*)",
     re.DOTALL,
 )
+_NAMED_SIGN = re.compile(r"&(?!lt;|gt;|amp;|quot;|#)\w+;")  # HTML knows more of these than XML
 _PARAGRAPH_END = re.compile(r"(\n[ \t]*\n)")
+_SIZED_BASE = re.compile(r"\\[bB]igg?[lr]?\s*(\\[a-zA-Z]+|\\?\W)\s*[_^]")
+_RELATIONS = frozenset("=<>≤≥≠≈≔∈⊂∼∝→←↦")
+_OPENING, _CLOSING = frozenset("([{⟨⌊⌈"), frozenset(")]}⟩⌋⌉")
 
 
 class _Formulas(Preprocessor):
@@ -34,12 +40,36 @@ class _Formulas(Preprocessor):
     def _replaced(self, found: re.Match[str]) -> str:
         if found["code"] is not None:
             return found[0]
-        latex = found["display"] or found["inline"]
+        if found["display"] is not None:
+            made = self._converted(found["display"], displaystyle=True)
+            return self.md.htmlStash.store(f'<div class="formula" tabindex="0">{made}</div>')
+        pieces = _breakable(self._converted(found["inline"], displaystyle=False))
+        pieces[0] = found["before"] + pieces[0]
+        pieces[-1] += found["after"]
+        return self.md.htmlStash.store("".join(f'<span class="formula">{piece}</span>' for piece in pieces))
+
+    def _converted(self, latex: str, *, displaystyle: bool) -> str:
+        if _SIZED_BASE.search(latex):  # browsers do not enlarge a bracket that carries an index
+            raise PluginError(f"a bracket made large by \\big cannot carry an index; use \\left and \\right: {latex}")
         try:
-            made = self._converter.convert_with_local_state(latex, displaystyle=found["display"] is not None)
+            return self._converter.convert_with_local_state(latex, displaystyle=displaystyle)
         except LatexError as error:
             raise PluginError(f"a formula cannot be typeset: {latex}: {error}") from None
-        return self.md.htmlStash.store(made)
+
+
+def _breakable(mathml: str) -> list[str]:
+    """Cut a formula before its relations, outside of brackets: browsers break lines only between formulas."""
+    pieces: list[list[ElementTree.Element]] = [[]]
+    depth = 0
+    for element in ElementTree.fromstring(_NAMED_SIGN.sub(lambda found: html.unescape(found[0]), mathml)):
+        sign = element.text if element.tag == "mo" else None
+        if sign in _RELATIONS and depth == 0 and pieces[-1]:
+            element.set("form", "infix")  # at the beginning of a formula it would lose its spaces
+            pieces.append([])
+        last = "".join(element.itertext())[:1]  # a bracket may carry an index
+        depth += (last in _OPENING) - (last in _CLOSING) if sign or element.tag in ("msub", "msup", "msubsup") else 0
+        pieces[-1].append(element)
+    return [f"<math>{''.join(ElementTree.tostring(e, 'unicode') for e in piece)}</math>" for piece in pieces]
 
 
 class Formulas(Extension):

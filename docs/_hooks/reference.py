@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Any, get_args, get_type_hints
 
@@ -12,7 +13,8 @@ from docstrings import code, inline, markdown, plain
 import hardzero
 
 API = "api"
-_WIDTH = 88  # a signature that is longer gets a line for each parameter
+_OPTION = re.compile(r"(?<!\S)--[a-z-]+")
+_WIDTH = 76  # a signature that is longer gets a line for each parameter
 
 
 class _Bare(str):
@@ -192,7 +194,8 @@ def _parameter(parameter: Any, kinds: dict[str, Any]) -> str:
         term += "" if parameter.is_flag else f" {code(_value(parameter, kinds))}"
     notes = [note for note in (_need(parameter), _default(parameter)) if note]
     remark = f" *({'; '.join(notes)})*" if notes else ""
-    return f"{term}\n:   {inline(' '.join((parameter.help or '').split()), _no_link)}{remark}\n"
+    explained = _OPTION.sub(r"``\g<0>``", " ".join((parameter.help or "").split()))
+    return f"{term}\n:   {inline(explained, _no_link)}{remark}\n"
 
 
 def _need(parameter: Any) -> str:
