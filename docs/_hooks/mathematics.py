@@ -12,7 +12,7 @@ from math_core import LatexError, LatexToMathML
 from mkdocs.exceptions import PluginError
 
 # Code spans come first, so that a dollar sign inside of one is left alone. A formula neither begins nor ends with a
-# blank and is not followed by a digit: "between $5 and $10" is no formula. Punctuation beside it must stay on its line.
+# blank and is not followed by a digit: "between $5 and $10" is no formula. Punctuation beside it stays on its line.
 _FORMULA = re.compile(
     r"(?P<code>(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
     r"|(?<!\\)\$\$(?P<display>[^$]+)\$\$"
@@ -22,6 +22,7 @@ _FORMULA = re.compile(
 _NAMED_SIGN = re.compile(r"&(?!lt;|gt;|amp;|quot;|#)\w+;")  # HTML knows more of these than XML
 _PARAGRAPH_END = re.compile(r"(\n[ \t]*\n)")
 _SIZED_BASE = re.compile(r"\\[bB]igg?[lr]?\s*(\\[a-zA-Z]+|\\?\W)\s*[_^]")
+_LONG = 20  # letters and signs; a shorter formula stays in one piece
 _RELATIONS = frozenset("=<>≤≥≠≈≔∈⊂∼∝→←↦")
 _OPENING, _CLOSING = frozenset("([{⟨⌊⌈"), frozenset(")]}⟩⌋⌉")
 
@@ -58,17 +59,20 @@ class _Formulas(Preprocessor):
 
 
 def _breakable(mathml: str) -> list[str]:
-    """Cut a formula before its relations, outside of brackets: browsers break lines only between formulas."""
+    """Cut a long formula behind its relations, outside of brackets: browsers break lines only between formulas."""
+    root = ElementTree.fromstring(_NAMED_SIGN.sub(lambda found: html.unescape(found[0]), mathml))
+    if len("".join(root.itertext())) < _LONG:
+        return [mathml]
     pieces: list[list[ElementTree.Element]] = [[]]
     depth = 0
-    for element in ElementTree.fromstring(_NAMED_SIGN.sub(lambda found: html.unescape(found[0]), mathml)):
-        sign = element.text if element.tag == "mo" else None
-        if sign in _RELATIONS and depth == 0 and pieces[-1]:
-            element.set("form", "infix")  # at the beginning of a formula it would lose its spaces
-            pieces.append([])
-        last = "".join(element.itertext())[:1]  # a bracket may carry an index
-        depth += (last in _OPENING) - (last in _CLOSING) if sign or element.tag in ("msub", "msup", "msubsup") else 0
+    for element in root:
         pieces[-1].append(element)
+        first = "".join(element.itertext())[:1]
+        if element.tag in ("mo", "msub", "msup", "msubsup"):  # a bracket may carry an index
+            depth += (first in _OPENING) - (first in _CLOSING)
+        if element.tag == "mo" and first in _RELATIONS and depth == 0 and element is not root[-1]:
+            element.set("form", "infix")  # at the end of a formula it would lose its spaces
+            pieces.append([])
     return [f"<math>{''.join(ElementTree.tostring(e, 'unicode') for e in piece)}</math>" for piece in pieces]
 
 
