@@ -18,8 +18,8 @@ PAGES = [DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
 
 
 def commands(page):
-    for block in re.findall(r"^ *```sh\n(.*?)^ *```", page.read_text(), flags=re.DOTALL | re.MULTILINE):
-        yield from (line.strip() for line in block.splitlines())
+    for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE):
+        yield from block.splitlines()
 
 
 def call(line):

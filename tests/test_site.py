@@ -50,6 +50,8 @@ class Page(HTMLParser):
             self.loads.append(given.get(LOADED[tag], "inline"))
         if tag == "a":
             self.links.append(given.get("href", ""))
+        if tag == "td":
+            self.text += "¦ "  # else a cell that begins with a number would look like a list
         if tag == "div" and "p" in self.open:
             self.misplaced.append(given)
         self.formulas += tag == "math"
@@ -98,6 +100,12 @@ def test_no_raw_markup_is_left(pages):
         for pattern in (RAW_LATEX, RAW_RST, RAW_MARKDOWN):
             assert (found := pattern.search(page.text)) is None, f"{name}: {page.text[found.start() - 60 :][:120]!r}"
         assert page.misplaced == [], name
+
+
+def test_no_code_block_is_indented():
+    """Markdown would make running text of it, in a list for instance."""
+    for path in (ROOT / "docs").rglob("*.md"):
+        assert not re.search(r"^ +```", path.read_text(), flags=re.MULTILINE), path.name
 
 
 def test_every_formula_is_typeset(pages):
