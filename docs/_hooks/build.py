@@ -21,6 +21,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Add the formulas to Markdown, and the generated pages to the navigation."""
     config.markdown_extensions.append(Formulas())  # type: ignore[arg-type]
     config.nav = _with_api(config.nav)
+    config.theme.static_templates.discard("sitemap.xml")  # which would need the address where the site will be
     return config
 
 

@@ -1,6 +1,6 @@
-"""How the font for formulas was made: ``python docs/_hooks/math_font.py STIXTwoMath-Regular.ttf stix-two-math.woff2``.
+"""How the font for formulas was made; not part of the build.
 
-Not part of the build. Needs fonttools and brotli, and STIX Two Math 2.11.
+``python docs/_hooks/math_font.py STIXTwoMath-Regular.ttf stix-two-math.woff2`` needs fonttools and brotli, and STIX Two Math 2.11.
 """
 
 from __future__ import annotations
