@@ -14,6 +14,12 @@ from reference import API, api_pages, commands, is_estimator, public_names
 
 import hardzero
 
+# A map of the site would need its address; the search is our own.
+_UNUSED = (
+    "sitemap.xml",
+    "sitemap.xml.gz",
+    *(f"search/{name}" for name in ("search_index.json", "lunr.js", "main.js", "worker.js")),
+)
 _COLOURS = {"light": "xcode", "dark": "github-dark"}
 
 
@@ -21,7 +27,6 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Add the formulas to Markdown, and the generated pages to the navigation."""
     config.markdown_extensions.append(Formulas())  # type: ignore[arg-type]
     config.nav = _with_api(config.nav)
-    config.theme.static_templates.discard("sitemap.xml")  # which would need the address where the site will be
     return config
 
 
@@ -66,11 +71,11 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the search index as a script too: a page that is opened as a file may load that, but not JSON."""
-    folder = Path(config.site_dir) / "search"
-    index = json.loads((folder / "search_index.json").read_text(encoding="utf-8"))
+    """Write the search index as a script: a page that is opened as a file may load that, but not JSON."""
+    site = Path(config.site_dir)
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     entries = [[entry["location"], entry["title"], entry["text"]] for entry in index["docs"]]
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
-    (folder / "index.js").write_text(f"window.searchEntries={text};\n", encoding="utf-8")
-    for unused in ("search_index.json", "lunr.js", "main.js", "worker.js"):
-        (folder / unused).unlink()
+    (site / "search" / "index.js").write_text(f"window.searchEntries={text};\n", encoding="utf-8")
+    for unused in _UNUSED:
+        (site / unused).unlink()

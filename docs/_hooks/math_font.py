@@ -1,6 +1,7 @@
 """How the font for formulas was made; not part of the build.
 
-``python docs/_hooks/math_font.py STIXTwoMath-Regular.ttf stix-two-math.woff2`` needs fonttools and brotli, and STIX Two Math 2.11.
+``python docs/_hooks/math_font.py STIXTwoMath-Regular.ttf stix-two-math.woff2`` needs fonttools and
+brotli, and STIX Two Math 2.11.
 """
 
 from __future__ import annotations
