@@ -73,9 +73,18 @@ def on_page_content(html: str, **_: Any) -> str:
 def on_post_build(config: MkDocsConfig) -> None:
     """Write the search index as a script: a page that is opened as a file may load that, but not JSON."""
     site = Path(config.site_dir)
-    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
-    entries = [[entry["location"], entry["title"], entry["text"]] for entry in index["docs"]]
+    found = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
+    titles = {entry["location"]: entry["title"] for entry in found}
+    entries = [
+        [entry["location"], _full_title(titles[page], entry["title"]), entry["text"]]
+        for entry in found
+        if (page := entry["location"].partition("#")[0]) != entry["location"]  # sections: they hold all text
+    ]
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
     (site / "search" / "index.js").write_text(f"window.searchEntries={text};\n", encoding="utf-8")
     for unused in _UNUSED:
         (site / unused).unlink()
+
+
+def _full_title(page: str, section: str) -> str:
+    return section if section == page else f"{page} › {section}"
