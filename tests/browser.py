@@ -85,8 +85,10 @@ def running_browser(profile):
     try:
         port = next(found[1] for line in driver.stdout if (found := re.search(r"successfully on port (\d+)", line)))
         browser = Browser(port, profile)
-        yield browser
-        browser.close()
+        try:
+            yield browser
+        finally:
+            browser.close()  # else it would go on without its driver
     finally:
         driver.terminate()
         driver.wait()
