@@ -10,6 +10,7 @@ import pytest
 typer_testing = pytest.importorskip("typer.testing")
 pytest.importorskip("duckdb")
 pytest.importorskip("onnx")
+arrow_csv, pq = pytest.importorskip("pyarrow.csv"), pytest.importorskip("pyarrow.parquet")
 
 from hardzero.cli import app  # noqa: E402 - needs what is asked for above
 
@@ -33,6 +34,8 @@ def call(line):
 def people(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "people"
     call(f"hardzero demo --output {folder}")
+    for name in ("adult", "adult-new"):
+        pq.write_table(arrow_csv.read_csv(folder / f"{name}.csv"), folder / f"{name}.parquet")
     return folder
 
 
