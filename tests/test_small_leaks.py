@@ -1,0 +1,281 @@
+"""Leaks too small for a sample to show, or too far from a mechanism for a replay to see, each by its own test."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from hardzero import select_refit, solvers
+from hardzero.baselines.rows import ClippedRows, gradient_length
+from hardzero.data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
+from hardzero.engine import ReferenceEngine, engine_for
+from hardzero.geometry import L1Ball
+from hardzero.losses import Logistic, Softmax
+from hardzero.privacy import accounting, randomness
+from hardzero.privacy.events import GaussianRelease, PerturbedMinimum, PureRelease, Repeated, Selection
+from hardzero.privacy.mechanisms import Sensitive, count, exact, perturbed_minimum
+from hardzero.privacy.randomness import SeededSource
+from hardzero.select_refit import Screen, screen_features
+from hardzero.solvers import Problem
+from hardzero.standard import moment_sums
+
+from .private_fits import CASES, FLAGSHIP, LASSO, Case, every_case, fitted, loops, monotonous, records
+from .replay import taped
+
+__all__ = ["loops"]
+
+SUM_ONE = FEATURE_ONE * RESIDUAL_ONE
+
+
+def bounded(X):
+    return BoundedData.from_matrix(X, Bounds.parse((-1, 1), X.shape[1]))
+
+
+# --- Mechanisms and randomness ------------------------------------------------------------------------------------
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(0, 2**32))
+def test_a_count_beyond_its_range_is_released_as_one_at_its_end(value, seed):
+    end = min(max(value, 2), 50)
+    assert count(Sensitive(value), 2, 50, 1.0, SeededSource(seed)) == count(
+        Sensitive(end), 2, 50, 1.0, SeededSource(seed)
+    )
+
+
+def test_a_linear_term_has_a_draw_of_its_own_for_every_coordinate():
+    """Correlations over 400 runs, five standard errors."""
+    drawn = []
+
+    def minimise(linear):
+        drawn.append(linear)
+        return Sensitive(-linear)
+
+    for seed in range(400):
+        perturbed_minimum(minimise, 3, 1.0, 1e-6, 1.0, SeededSource(seed))
+    assert np.abs(np.corrcoef(np.array(drawn).T) - np.eye(3)).max() < 5 / math.sqrt(400)
+
+
+@given(st.floats(0.01, 20.0))
+def test_coins_are_decided_by_more_bits_than_a_sample_shows(gamma):
+    """Uniform words 2⁻³⁵ below and above e^-γ, farther away than what is decided exactly."""
+
+    class Words(SeededSource):
+        def words(self, count):
+            edge = int(math.exp(-gamma) * 2**64)
+            return np.array([max(edge - 2**29, 0), edge + 2**29], dtype=np.uint64)
+
+    accepted = randomness._exp_accept(Words(0), np.full(2, gamma), None)
+    assert accepted.tolist() == [math.exp(-gamma) * 2**64 > 2**29, False]
+
+
+@pytest.mark.parametrize(
+    ("accountant", "event"), [("pure", PureRelease("one", 0.02)), ("recursion", Selection(0.02))]
+)
+def test_sharper_theorems_are_added_to_what_is_released_beside(accountant, event):
+    """A release that is 1-DP and no better costs ε = 1 whatever stands beside it."""
+    together = accounting.spent([Repeated(event, 10), PureRelease("another", 1.0)], 1e-6, accountant)
+    assert together.epsilon >= 0.999
+
+
+# --- Every release is charged for ---------------------------------------------------------------------------------
+
+PAID_BY = {
+    "select": [Selection],
+    "select_signed": [Selection],
+    "noisy_min_signed": [PureRelease],
+    "count": [PureRelease],
+    "gaussian": [GaussianRelease],
+    "perturbed_minimum": [PerturbedMinimum, GaussianRelease],
+}
+
+
+def single_events(statement):
+    for event in statement.events:
+        times, single = (event.times, event.event) if isinstance(event, Repeated) else (1, event)
+        yield from [single] * times
+
+
+@every_case
+def test_every_call_of_a_mechanism_is_an_event_of_the_plan(case):
+    """As many of each kind, and selections of the same bounded ranges."""
+    with taped() as tape:
+        model = fitted(case, records(case, 1))
+    events = list(single_events(model.privacy_))
+    due = Counter(kind for call in tape.calls for kind in PAID_BY[call.mechanism])
+    assert due == Counter(map(type, events))
+    ranges = sorted(call.public["eta"] for call in tape.calls if "eta" in call.public)
+    assert ranges == sorted(event.eta for event in events if isinstance(event, Selection))
+
+
+@pytest.mark.parametrize("relation", ["zero-out", "replace-one"])
+@pytest.mark.parametrize("case", [case for case in CASES if case.estimator == FLAGSHIP], ids=str)
+def test_every_stage_has_the_noise_of_its_event(case, relation, monkeypatch):
+    """σ over the noise charged for is at least the longest gradient that clipping leaves."""
+    descents = []
+
+    def kept(*args, real=select_refit.plan_descent):
+        descents.append(real(*args))
+        return descents[-1]
+
+    monkeypatch.setattr(select_refit, "plan_descent", kept)
+    with taped() as tape:
+        model = fitted(case, records(case, 1), neighbours=relation)
+    stages = model.privacy_.events[-len(descents) :]
+    sigmas = iter([call.public["sigma"] for call in tape.calls if call.mechanism == "gaussian"])
+    for _ in range(2 if case.n_features > 14 else 1):
+        next(sigmas)  # class rates and moments
+    loss = Logistic() if case.n_classes == 2 else Softmax(case.n_classes)
+    for event, descent in zip(stages, descents, strict=True):
+        longest = (2 if relation == "replace-one" else 1) * math.hypot(descent.clip, 0.5 * loss.residual_norm)
+        for _ in range(event.times):
+            assert next(sigmas) >= event.event.noise * longest * RESIDUAL_ONE
+    assert next(sigmas, None) is None
+
+
+def test_screening_rates_have_the_noise_of_their_event():
+    """An exchanged record of another class takes one from a count and adds one to another."""
+    screen, case = Screen(3.0, 0.5, 2), Case(FLAGSHIP, 3)
+    X, y = records(case, 1)
+    other = y.copy()
+    other[0] = (y[0] + 1) % 3
+    released = []
+    for labels in (y, other):
+        with taped() as tape:
+            screen_features(Problem(bounded(X), labels, Softmax(3)), screen, 2, SeededSource(0))
+        released.append(tape.calls[0])
+    moved = np.linalg.norm(released[0].secrets - released[1].secrets)
+    assert 0 < moved <= released[0].public["sigma"] / screen.rate_noise
+
+
+def test_votes_are_chosen_at_the_sensitivity_of_one_vote():
+    """Under every relation a record changes one block's votes, and a feature's count by at most one."""
+    case = Case("TwoStageLogisticRegression")
+    with taped() as tape:
+        fitted(case, records(case, 1))
+    votes = [call for call in tape.calls if call.mechanism == "select"]
+    assert {call.public["sensitivity"] for call in votes} == {RESIDUAL_ONE}
+    assert set(votes[0].secrets % RESIDUAL_ONE) == {0}  # whole votes
+
+
+# --- Public numbers only ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_tolerance_is_made_from_public_numbers(intercept, monkeypatch):
+    """Along one released path an engine is told the same for tables of other sizes and other labels."""
+    case = Case(LASSO, 2, parameters={"n_iter": 40, "fit_intercept": intercept})
+    told = []
+
+    def listened(*args, real=engine_for):
+        engine = real(*args)
+        refresh = engine.refresh
+
+        def heard(t, at, cap, tolerance):
+            told[-1].append((t, at.tolist(), cap, tolerance))
+            refresh(t, at, cap, tolerance)
+
+        engine.refresh = heard
+        return engine
+
+    monkeypatch.setattr(solvers, "engine_for", listened)
+    script = None
+    for table in (records(case, 1), records(case, 2), records(case, 3, 130), monotonous(case, 261)):
+        told.append([])
+        with taped(script) as tape:
+            fitted(case, table, neighbours="add-remove", n_rows=250)
+        script = script or tape
+        assert told[-1] == told[0]
+    assert max(tolerance for *_, tolerance in told[0]) > RESIDUAL_ONE // 100
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(3)], ids=["logistic", "softmax"])
+@given(st.integers(0, 2**32), st.sampled_from([500, 50_000, 300_000]))
+def test_which_codes_a_plain_engine_replaces_depends_on_their_own_rows(loss, seed, tolerance):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(40, 5))
+    y = rng.integers(0, 2, size=(40, 1)).astype(float) if loss.outputs == 1 else rng.integers(0, 3, size=40)
+    steps = solvers.open_loop_step(np.arange(1, 21))
+    scales = np.concatenate([[1.0], np.cumprod(1 - steps)])
+    few, many = (ReferenceEngine(bounded(X[:size]), y[:size], loss, scales) for size in (10, 40))
+    for t in range(20):
+        output, feature, sign = int(rng.integers(loss.outputs)), int(rng.integers(5)), rng.choice([-5.0, 5.0])
+        for engine in (few, many):
+            engine.refresh(t, np.zeros(loss.outputs), RESIDUAL_ONE, tolerance)
+            engine.add(t + 1, output, feature, sign * steps[t])
+        assert np.array_equal(few.codes, many.codes[:10])
+
+
+def test_corners_are_numbered_by_features_not_by_places():
+    """The order of places follows the popularity of features."""
+    features = np.array([2, 0, 3, 1, -1])
+    (scores,) = L1Ball(1.0).scores(np.zeros((2, 5), dtype=np.int64), np.zeros((2, 5), dtype=np.int64), features)
+    assert exact(scores.names).reshape(2, 5)[:, :4].tolist() == [[2, 0, 3, 1], [6, 4, 7, 5]]
+
+
+def test_the_support_is_decided_by_the_stated_number_of_rows(monkeypatch):
+    stated = []
+
+    def heard(at, mask, descent, standard, n_rows, real=select_refit.explained_by_more_than_noise):
+        stated.append(n_rows)
+        return real(at, mask, descent, standard, n_rows)
+
+    monkeypatch.setattr(select_refit, "explained_by_more_than_noise", heard)
+    case = Case(FLAGSHIP)
+    fitted(case, records(case, 1, 130), neighbours="add-remove", n_rows=250)
+    assert stated == [250]
+
+
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_a_rows_whole_numbers_do_not_depend_on_the_other_rows(store, loops):
+    X = np.random.default_rng(0).uniform(-0.4, 0.4, size=(30, 4))
+    alone = np.vstack([_dense(bounded(store(row[None, :])).codes) for row in X])
+    assert np.array_equal(alone, _dense(bounded(store(X)).codes))
+    assert np.array_equal(alone, _dense(bounded(store(np.vstack([X, np.ones((1, 4))]))).codes)[:-1])
+
+
+def _dense(codes):
+    return codes.toarray() if sparse.issparse(codes) else codes
+
+
+# --- Rounding -----------------------------------------------------------------------------------------------------
+
+
+def test_shrunk_rows_are_rounded_down():
+    """A row with one feature at its bound, shorter than the length by a hair: no code is larger than 1 stands for."""
+    problem = Problem(bounded(np.array([[1.0, 0.0]])), np.ones((1, 1)), Logistic())
+    added = [int(part) for part in exact(moment_sums(problem, 1 + 1e-8))]
+    assert sum(part**2 for part in added) == 3 * SUM_ONE**2
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 7])
+def test_clipped_gradients_are_rounded_towards_zero(width):
+    """Rows at their bounds with the label that fits least: no longer than what the noise is made for."""
+    rows = ClippedRows.of(Problem(bounded(np.ones((1, width))), np.zeros((1, 1)), Logistic()), 1.0)
+    added = [int(part) for part in exact(rows.gradient(np.full((1, width), 40.0)))]
+    length = gradient_length(Logistic(), 1.0)
+    assert (0.99 * length) ** 2 <= sum(part**2 for part in added) <= length**2
+
+
+# --- What is said -------------------------------------------------------------------------------------------------
+
+
+def test_seed_zero_is_a_seed():
+    case = Case(LASSO, 2, parameters={"n_iter": 3})
+    assert not fitted(case, records(case, 1), random_state=0).privacy_.is_private
+    assert fitted(case, records(case, 1)).privacy_.is_private
+
+
+@pytest.mark.parametrize("label", [7351, "seven"])
+def test_a_label_outside_the_classes_is_not_quoted(label):
+    case = Case(FLAGSHIP)
+    X, y = records(case, 1)
+    y = y.astype(type(label)).astype(object if isinstance(label, str) else int)
+    y[5] = label
+    with pytest.raises((ValueError, TypeError)) as refused:
+        fitted(case, (X, y), classes=[str(k) if isinstance(label, str) else k for k in (0, 1)])
+    assert str(label) not in str(refused.value)
+    assert "classes" in str(refused.value)
