@@ -10,18 +10,19 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from hardzero import select_refit, solvers
+from hardzero.baselines import objective
 from hardzero.baselines.rows import ClippedRows, gradient_length
 from hardzero.data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.engine import ReferenceEngine, engine_for
 from hardzero.geometry import L1Ball
-from hardzero.losses import Logistic, Softmax
+from hardzero.losses import Logistic, Softmax, residual_cap
 from hardzero.privacy import accounting, randomness
 from hardzero.privacy.events import GaussianRelease, PerturbedMinimum, PureRelease, Repeated, Selection
 from hardzero.privacy.mechanisms import Sensitive, count, exact, perturbed_minimum
 from hardzero.privacy.randomness import SeededSource
 from hardzero.select_refit import Screen, screen_features
-from hardzero.solvers import Problem
-from hardzero.standard import moment_sums
+from hardzero.solvers import NoisyIntercept, Problem
+from hardzero.standard import moment_sums, typical_length
 
 from .private_fits import CASES, FLAGSHIP, LASSO, Case, every_case, fitted, loops, monotonous, records
 from .replay import taped
@@ -151,6 +152,36 @@ def test_screening_rates_have_the_noise_of_their_event():
     assert 0 < moved <= released[0].public["sigma"] / screen.rate_noise
 
 
+def test_a_typical_length_is_chosen_at_the_sensitivity_of_its_scores():
+    """A short row more is inside every length of the grid."""
+    X = np.full((20, 4), 0.05)
+    calls = []
+    for size in (20, 19):
+        problem = Problem(bounded(X[:size]), np.zeros((size, 1)), Logistic(), stated_rows=20)
+        with taped() as tape:
+            typical_length(problem, 0.5, SeededSource(0))
+        calls += tape.calls
+    moved = np.abs(calls[0].secrets - calls[1].secrets).max()
+    assert 0 < moved <= calls[0].public["sensitivity"]
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(3)], ids=["logistic", "softmax"])
+def test_intercept_noise_covers_an_exchanged_record(loss):
+    """A residual at the cap is exchanged for its opposite."""
+    rule = NoisyIntercept(frozenset({1}), 2.0, 2, 50, SeededSource(0))
+    cap = residual_cap(loss, np.zeros(loss.outputs), np.zeros(loss.outputs))
+    codes = np.zeros((50, loss.outputs), dtype=np.int32)
+    calls = []
+    for sign in (1, -1):
+        codes[0, 0] = sign * cap
+        with taped() as tape:
+            rule.moved(1, np.zeros(loss.outputs), codes, cap, loss)
+        calls += tape.calls
+    moved = np.linalg.norm(calls[0].secrets - calls[1].secrets)
+    assert moved == 2 * cap
+    assert moved <= calls[0].public["sigma"] / rule.noise
+
+
 def test_votes_are_chosen_at_the_sensitivity_of_one_vote():
     """Under every relation a record changes one block's votes, and a feature's count by at most one."""
     case = Case("TwoStageLogisticRegression")
@@ -166,8 +197,11 @@ def test_votes_are_chosen_at_the_sensitivity_of_one_vote():
 
 @pytest.mark.parametrize("intercept", [False, True])
 def test_a_tolerance_is_made_from_public_numbers(intercept, monkeypatch):
-    """Along one released path an engine is told the same for tables of other sizes and other labels."""
-    case = Case(LASSO, 2, parameters={"n_iter": 40, "fit_intercept": intercept})
+    """Along one released path an engine is told the same for tables of other sizes and other labels.
+
+    At an ε so large that the tolerance follows the number of rows, and not the most that it may be.
+    """
+    case = Case(LASSO, 2, parameters={"n_iter": 20, "epsilon": 200.0, "fit_intercept": intercept})
     told = []
 
     def listened(*args, real=engine_for):
@@ -189,7 +223,31 @@ def test_a_tolerance_is_made_from_public_numbers(intercept, monkeypatch):
             fitted(case, table, neighbours="add-remove", n_rows=250)
         script = script or tape
         assert told[-1] == told[0]
-    assert max(tolerance for *_, tolerance in told[0]) > RESIDUAL_ONE // 100
+    told.append([])
+    fitted(case, records(case, 1), neighbours="add-remove", n_rows=400)
+    assert 0 < told[-1][-2][-1] < told[0][-2][-1]  # the stated number does count
+
+
+def test_stale_codes_stay_within_a_cap_that_would_fall(loops, monkeypatch):
+    """Ten steps to one corner and ten to its opposite: weights shrink, and a row's residual from before stays."""
+    engines, shares = [], []
+
+    def kept(*args):
+        engines.append(engine_for(*args))
+        return engines[-1]
+
+    class ThereAndBack:
+        def __call__(self, scores, cap):
+            shares.append(np.abs(engines[-1].codes).max() / cap)
+            return 0, 1 if len(shares) <= 10 else -1
+
+        def tolerances(self, n_rows, steps, stalest):
+            return [int(0.15 * RESIDUAL_ONE)] * len(steps)
+
+    monkeypatch.setattr(solvers, "engine_for", kept)
+    problem = Problem(bounded(np.ones((8, 2))), np.zeros((8, 1)), Logistic())
+    solvers.frank_wolfe(problem, L1Ball(3.0), 20, ThereAndBack())
+    assert 0.9 < max(shares) <= 1
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Softmax(3)], ids=["logistic", "softmax"])
@@ -227,6 +285,21 @@ def test_the_support_is_decided_by_the_stated_number_of_rows(monkeypatch):
     case = Case(FLAGSHIP)
     fitted(case, records(case, 1, 130), neighbours="add-remove", n_rows=250)
     assert stated == [250]
+
+
+@pytest.mark.parametrize("n_rows", [130, 261])
+def test_objectives_have_the_planned_convexity_whatever_the_number_of_rows(n_rows, monkeypatch):
+    """The noise is calibrated to it."""
+    seen = set()
+
+    def heard(rows, centre, convexity, linear, real=objective.minimise_logistic):
+        seen.add(convexity)
+        return real(rows, centre, convexity, linear)
+
+    monkeypatch.setattr(objective, "minimise_logistic", heard)
+    case = Case("PrivateADMMLogisticRegression", parameters={"coupling": 0.1, "n_iter": 2})
+    fitted(case, records(case, 1, n_rows), neighbours="add-remove", n_rows=250)
+    assert seen == {0.1 * 250}
 
 
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array, sparse.csc_array])

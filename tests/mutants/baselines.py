@@ -135,7 +135,7 @@ MUTANTS = (
         _OBJECTIVE,
         "return Sensitive(minimise_logistic(rows, centre, plan.convexity, linear))",
         "return Sensitive(minimise_logistic(rows, centre, 0.1 * len(rows.shrink), linear))",
-        in_file("test_objective", "test_what_is_released_is_the_minimiser_with_the_noise_that_hides_the_gap"),
+        in_file("test_small_leaks", "test_objectives_have_the_planned_convexity_whatever_the_number_of_rows"),
     ),
     Mutant(
         "minimum-forgets-the-relation",

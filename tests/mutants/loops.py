@@ -13,7 +13,6 @@ from .killers import (
 from .mutant import Mutant
 
 _SOLVERS, _LOSSES, _ENGINE, _REFERENCE = "solvers.py", "losses.py", "engine.py", "kernels/reference.py"
-_CODES_IN_USE = "tests/test_neighbours.py::test_codes_in_use_stay_within_the_cap_of_the_noise"
 _SAME_LOOPS = in_file("test_engine", "test_compiled_and_plain_agree_after_every_step")
 _ROWS_APART = in_file("test_small_leaks", "test_a_tolerance_is_made_from_public_numbers")
 
@@ -40,7 +39,7 @@ MUTANTS = (
         _SOLVERS,
         "cap = max(cap, present) if tolerance else present",
         "cap = present",
-        (f"{_CODES_IN_USE}[reference-{LASSO}-zero-out]",),
+        in_file("test_small_leaks", "test_stale_codes_stay_within_a_cap_that_would_fall"),
     ),
     Mutant(
         "selection-forgets-the-relation",
@@ -113,7 +112,7 @@ MUTANTS = (
         _SOLVERS,
         "sensitivity = self.contributions * residual_sum_sensitivity(loss, cap)",
         "sensitivity = residual_sum_sensitivity(loss, cap)",
-        (moved(LASSO_INTERCEPT, "replace-one"),),
+        in_file("test_small_leaks", "test_intercept_noise_covers_an_exchanged_record"),
     ),
     Mutant(
         "intercept-of-several-classes-as-one",

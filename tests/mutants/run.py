@@ -60,7 +60,7 @@ def copied_to(folder: Path) -> Path:
 
 
 def run_python(folder: Path, *arguments: str, keep_bytecode: bool = False) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1", "COLUMNS": "400"}
     if not keep_bytecode:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
     return subprocess.run(

@@ -68,7 +68,8 @@ MUTANTS = (
         "a record changes the rounding of the rows that are read with it",
         "stacked.py",
         "for block in _compact(BoundedData.from_matrix(batch, bounds))]",
-        "for block in _compact(BoundedData.from_matrix(batch, Bounds(bounds.lower, 0 * bounds.upper + batch.max())))]",
+        "for block in _compact(BoundedData.from_matrix(batch, "
+        "Bounds(bounds.lower, np.full_like(bounds.upper, batch.max()))))]",
         in_file("test_stacked", "test_every_sum_is_the_same"),
     ),
 )
