@@ -3,7 +3,7 @@
 import pytest
 
 from .mutants.catalogue import MUTANTS
-from .mutants.run import ROOT, all_tests
+from .mutants.run import ROOT, all_tests, read_outcome
 
 
 def test_names_are_unique():
@@ -26,3 +26,19 @@ def test_the_tests_that_must_notice_them_are_in_their_files():
         function = name.partition("[")[0]
         text = (ROOT / file).read_text(encoding="utf-8")
         assert f"def {function}(" in text or f"class {function}:" in text, test
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "state"),
+    [
+        (1, "FAILED tests/test_a.py::test_b[far away-2] - assert 3 <= 1", "killed"),
+        (1, "FAILED tests/test_a.py::test_b", "killed"),
+        (0, "12 passed", "SURVIVED"),
+        (1, "ERROR tests/test_a.py::test_b - a fixture that does not work", "BROKEN"),
+        (2, "ERROR tests/test_a.py - SyntaxError", "BROKEN"),
+        (1, "FAILED tests/test_a.py::test_b - NameError: name 'x' is not defined", "BROKEN"),
+        (5, "no tests ran", "BROKEN"),
+    ],
+)
+def test_only_a_test_that_fails_kills(code, output, state):
+    assert read_outcome(code, output)[0] == state

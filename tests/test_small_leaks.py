@@ -310,6 +310,13 @@ def test_a_rows_whole_numbers_do_not_depend_on_the_other_rows(store, loops):
     assert np.array_equal(alone, _dense(bounded(store(np.vstack([X, np.ones((1, 4))]))).codes)[:-1])
 
 
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_values_beyond_their_bounds_count_as_the_bounds(store, loops):
+    X = np.array([[1.5, -20.0], [-1.0001, 0.5]])
+    expected = np.array([[1, -1], [-1, 0.5]]) * FEATURE_ONE
+    assert np.array_equal(_dense(bounded(store(X)).codes), expected)
+
+
 def _dense(codes):
     return codes.toarray() if sparse.issparse(codes) else codes
 

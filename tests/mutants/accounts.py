@@ -243,6 +243,14 @@ MUTANTS = (
         in_file("test_estimators", "test_a_seeded_fit_is_stamped"),
     ),
     Mutant(
+        "stamp-not-looked-at",
+        "a seeded fit says that its guarantee holds",
+        "statement.py",
+        "return math.isfinite(self.epsilon) and not self.seeded",
+        "return math.isfinite(self.epsilon)",
+        in_file("test_statement", "test_a_seeded_fit_is_not_private_and_says_so_first"),
+    ),
+    Mutant(
         "seed-zero-not-stamped",
         "zero is a seed as well",
         _BASE,

@@ -30,6 +30,14 @@ LONGEST = 300  # seconds for the tests of one mutant
 _FAILED = re.compile(r"^FAILED (?P<test>.+?)(?: - (?P<reason>.*))?$", re.MULTILINE)
 _NO_FAULT_SHOWN = ("ImportError", "ModuleNotFoundError", "NameError", "SyntaxError", "UnboundLocalError")
 _COMPILERS = ("c++", "g++", "clang++", "cl")
+_WITHOUT_SHRINKING = """
+from hypothesis import Phase
+
+settings.register_profile(
+    "unshrunk", settings.get_profile("hardzero"), phases=[Phase.explicit, Phase.generate]
+)
+settings.load_profile("unshrunk")
+"""
 
 
 @dataclass(frozen=True)
@@ -51,11 +59,14 @@ class CannotBeginError(Exception):
 
 
 def copied_to(folder: Path) -> Path:
+    """Copy what the tests need; in the copy hypothesis stops at the first failure it finds, which is all we ask."""
     for name in COPIED:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
         else:
             shutil.copy2(ROOT / name, folder / name)
+    with (folder / "tests/conftest.py").open("a", encoding="utf-8") as conftest:
+        conftest.write(_WITHOUT_SHRINKING)
     return folder
 
 
@@ -129,11 +140,16 @@ def judged(folder: Path, mutant: Mutant) -> tuple[str, str]:
         done = run_tests(folder, mutant.tests)
     except subprocess.TimeoutExpired:
         return "SURVIVED", f"its tests took longer than {LONGEST} seconds, which proves nothing"
-    failed = _FAILED.search(done.stdout)
-    if done.returncode == 0:
+    return read_outcome(done.returncode, done.stdout)
+
+
+def read_outcome(code: int, output: str) -> tuple[str, str]:
+    """Tell from pytest's exit code and output whether a test failed because of what it tests."""
+    if code == 0:
         return "SURVIVED", "all its tests pass"
-    if done.returncode != 1 or failed is None:
-        return "BROKEN", f"no test failed, but pytest ended with {done.returncode}: {done.stdout[-500:]}"
+    failed = _FAILED.search(output)
+    if code != 1 or failed is None:
+        return "BROKEN", f"no test failed, but pytest ended with {code}: {output[-500:]}"
     reason = failed["reason"] or ""
     if reason.startswith(_NO_FAULT_SHOWN):
         return "BROKEN", f"the changed code does not run: {reason}"

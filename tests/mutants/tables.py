@@ -12,7 +12,7 @@ MUTANTS = (
         _DATA,
         "values = np.clip(X.data[part].astype(np.float64), lower, upper)",
         "values = X.data[part].astype(np.float64)",
-        in_file("test_data", "TestFromMatrix"),
+        in_file("test_small_leaks", "test_values_beyond_their_bounds_count_as_the_bounds"),
     ),
     Mutant(
         "dense-values-scaled-by-the-largest",
