@@ -9,22 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from hardzero import select_refit, solvers
+from hardzero import solvers
 from hardzero.baselines import objective
-from hardzero.baselines.rows import ClippedRows, gradient_length
 from hardzero.data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.engine import ReferenceEngine, engine_for
 from hardzero.geometry import L1Ball
 from hardzero.losses import Logistic, Softmax, residual_cap
 from hardzero.privacy import accounting, randomness
 from hardzero.privacy.events import GaussianRelease, PerturbedMinimum, PureRelease, Repeated, Selection
-from hardzero.privacy.mechanisms import Sensitive, count, exact, perturbed_minimum
+from hardzero.privacy.mechanisms import Sensitive, count, exact
 from hardzero.privacy.randomness import SeededSource
-from hardzero.select_refit import Screen, screen_features
 from hardzero.solvers import NoisyIntercept, Problem
 from hardzero.standard import moment_sums, typical_length
 
-from .private_fits import CASES, FLAGSHIP, LASSO, Case, every_case, fitted, loops, monotonous, records
+from .private_fits import FLAGSHIP, LASSO, Case, every_case, fitted, loops, monotonous, records
 from .replay import taped
 
 __all__ = ["loops"]
@@ -45,19 +43,6 @@ def test_a_count_beyond_its_range_is_released_as_one_at_its_end(value, seed):
     assert count(Sensitive(value), 2, 50, 1.0, SeededSource(seed)) == count(
         Sensitive(end), 2, 50, 1.0, SeededSource(seed)
     )
-
-
-def test_a_linear_term_has_a_draw_of_its_own_for_every_coordinate():
-    """Correlations over 400 runs, five standard errors."""
-    drawn = []
-
-    def minimise(linear):
-        drawn.append(linear)
-        return Sensitive(-linear)
-
-    for seed in range(400):
-        perturbed_minimum(minimise, 3, 1.0, 1e-6, 1.0, SeededSource(seed))
-    assert np.abs(np.corrcoef(np.array(drawn).T) - np.eye(3)).max() < 5 / math.sqrt(400)
 
 
 @given(st.floats(0.01, 20.0))
@@ -112,46 +97,6 @@ def test_every_call_of_a_mechanism_is_an_event_of_the_plan(case):
     assert ranges == sorted(event.eta for event in events if isinstance(event, Selection))
 
 
-@pytest.mark.parametrize("relation", ["zero-out", "replace-one"])
-@pytest.mark.parametrize("case", [case for case in CASES if case.estimator == FLAGSHIP], ids=str)
-def test_every_stage_has_the_noise_of_its_event(case, relation, monkeypatch):
-    """σ over the noise charged for is at least the longest gradient that clipping leaves."""
-    descents = []
-
-    def kept(*args, real=select_refit.plan_descent):
-        descents.append(real(*args))
-        return descents[-1]
-
-    monkeypatch.setattr(select_refit, "plan_descent", kept)
-    with taped() as tape:
-        model = fitted(case, records(case, 1), neighbours=relation)
-    stages = model.privacy_.events[-len(descents) :]
-    sigmas = iter([call.public["sigma"] for call in tape.calls if call.mechanism == "gaussian"])
-    for _ in range(2 if case.n_features > 14 else 1):
-        next(sigmas)  # class rates and moments
-    loss = Logistic() if case.n_classes == 2 else Softmax(case.n_classes)
-    for event, descent in zip(stages, descents, strict=True):
-        longest = (2 if relation == "replace-one" else 1) * math.hypot(descent.clip, 0.5 * loss.residual_norm)
-        for _ in range(event.times):
-            assert next(sigmas) >= event.event.noise * longest * RESIDUAL_ONE
-    assert next(sigmas, None) is None
-
-
-def test_screening_rates_have_the_noise_of_their_event():
-    """An exchanged record of another class takes one from a count and adds one to another."""
-    screen, case = Screen(3.0, 0.5, 2), Case(FLAGSHIP, 3)
-    X, y = records(case, 1)
-    other = y.copy()
-    other[0] = (y[0] + 1) % 3
-    released = []
-    for labels in (y, other):
-        with taped() as tape:
-            screen_features(Problem(bounded(X), labels, Softmax(3)), screen, 2, SeededSource(0))
-        released.append(tape.calls[0])
-    moved = np.linalg.norm(released[0].secrets - released[1].secrets)
-    assert 0 < moved <= released[0].public["sigma"] / screen.rate_noise
-
-
 def test_a_typical_length_is_chosen_at_the_sensitivity_of_its_scores():
     """A short row more is inside every length of the grid."""
     X = np.full((20, 4), 0.05)
@@ -180,16 +125,6 @@ def test_intercept_noise_covers_an_exchanged_record(loss):
     moved = np.linalg.norm(calls[0].secrets - calls[1].secrets)
     assert moved == 2 * cap
     assert moved <= calls[0].public["sigma"] / rule.noise
-
-
-def test_votes_are_chosen_at_the_sensitivity_of_one_vote():
-    """Under every relation a record changes one block's votes, and a feature's count by at most one."""
-    case = Case("TwoStageLogisticRegression")
-    with taped() as tape:
-        fitted(case, records(case, 1))
-    votes = [call for call in tape.calls if call.mechanism == "select"]
-    assert {call.public["sensitivity"] for call in votes} == {RESIDUAL_ONE}
-    assert set(votes[0].secrets % RESIDUAL_ONE) == {0}  # whole votes
 
 
 # --- Public numbers only ------------------------------------------------------------------------------------------
@@ -267,26 +202,6 @@ def test_which_codes_a_plain_engine_replaces_depends_on_their_own_rows(loss, see
         assert np.array_equal(few.codes, many.codes[:10])
 
 
-def test_corners_are_numbered_by_features_not_by_places():
-    """The order of places follows the popularity of features."""
-    features = np.array([2, 0, 3, 1, -1])
-    (scores,) = L1Ball(1.0).scores(np.zeros((2, 5), dtype=np.int64), np.zeros((2, 5), dtype=np.int64), features)
-    assert exact(scores.names).reshape(2, 5)[:, :4].tolist() == [[2, 0, 3, 1], [6, 4, 7, 5]]
-
-
-def test_the_support_is_decided_by_the_stated_number_of_rows(monkeypatch):
-    stated = []
-
-    def heard(at, mask, descent, standard, n_rows, real=select_refit.explained_by_more_than_noise):
-        stated.append(n_rows)
-        return real(at, mask, descent, standard, n_rows)
-
-    monkeypatch.setattr(select_refit, "explained_by_more_than_noise", heard)
-    case = Case(FLAGSHIP)
-    fitted(case, records(case, 1, 130), neighbours="add-remove", n_rows=250)
-    assert stated == [250]
-
-
 @pytest.mark.parametrize("n_rows", [130, 261])
 def test_objectives_have_the_planned_convexity_whatever_the_number_of_rows(n_rows, monkeypatch):
     """The noise is calibrated to it."""
@@ -331,22 +246,7 @@ def test_shrunk_rows_are_rounded_down():
     assert sum(part**2 for part in added) == 3 * SUM_ONE**2
 
 
-@pytest.mark.parametrize("width", [1, 2, 3, 5, 7])
-def test_clipped_gradients_are_rounded_towards_zero(width):
-    """Rows at their bounds with the label that fits least: no longer than what the noise is made for."""
-    rows = ClippedRows.of(Problem(bounded(np.ones((1, width))), np.zeros((1, 1)), Logistic()), 1.0)
-    added = [int(part) for part in exact(rows.gradient(np.full((1, width), 40.0)))]
-    length = gradient_length(Logistic(), 1.0)
-    assert (0.99 * length) ** 2 <= sum(part**2 for part in added) <= length**2
-
-
 # --- What is said -------------------------------------------------------------------------------------------------
-
-
-def test_seed_zero_is_a_seed():
-    case = Case(LASSO, 2, parameters={"n_iter": 3})
-    assert not fitted(case, records(case, 1), random_state=0).privacy_.is_private
-    assert fitted(case, records(case, 1)).privacy_.is_private
 
 
 @pytest.mark.parametrize("label", [7351, "seven"])

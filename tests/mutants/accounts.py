@@ -256,7 +256,7 @@ MUTANTS = (
         _BASE,
         "seeded=self.random_state is not None",
         "seeded=bool(self.random_state)",
-        in_file("test_small_leaks", "test_seed_zero_is_a_seed"),
+        in_file("test_estimators", "test_a_seeded_fit_is_stamped"),
     ),
     Mutant(
         "classes-read-from-the-labels",

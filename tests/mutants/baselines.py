@@ -22,7 +22,7 @@ MUTANTS = (
         _ROWS,
         "np.trunc(residual, out=residual).astype(np.int64)",
         "np.copysign(np.ceil(np.abs(residual)), residual).astype(np.int64)",
-        in_file("test_small_leaks", "test_clipped_gradients_are_rounded_towards_zero"),
+        in_file("test_gradient_steps", "test_gradients_move_by_no_more_than_their_sensitivity"),
     ),
     Mutant(
         "steps-forget-the-relation",
@@ -102,7 +102,7 @@ MUTANTS = (
         _TWO_STAGE,
         "return choose_several(candidates, plan.kept, RESIDUAL_ONE, plan.eta, source)",
         "return choose_several(candidates, plan.kept, RESIDUAL_ONE // 2, plan.eta, source)",
-        in_file("test_small_leaks", "test_votes_are_chosen_at_the_sensitivity_of_one_vote"),
+        in_file("test_two_stage", "test_one_record_changes_one_block_and_each_count_by_at_most_one"),
     ),
     Mutant(
         "votes-charged-once",

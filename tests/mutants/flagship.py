@@ -7,7 +7,7 @@ _REFIT, _STANDARD, _DESCENT = "select_refit.py", "standard.py", "descent.py"
 _MOMENTS = in_file("test_standard", "test_moments_move_by_no_more_than_their_sensitivity")
 _GRADIENTS = in_file("test_descent", "test_gradients_move_by_no_more_than_their_sensitivity")
 _CHARGED = in_file("test_select_refit", "test_every_release_of_a_plan_is_charged")
-_NOISE_AS_PLANNED = in_file("test_small_leaks", "test_every_stage_has_the_noise_of_its_event")
+_NO_RELEASE = in_file("test_select_refit", "test_no_release_of_a_fit_moves_too_far_when_a_record_is_replaced")
 
 MUTANTS = (
     Mutant(
@@ -16,7 +16,7 @@ MUTANTS = (
         _REFIT,
         "problem.n_rows, stage.steps, stage.noise, contributions)",
         "problem.n_rows, stage.steps, stage.noise / (2 if stage is plan.stages[-1] else 1), contributions)",
-        _NOISE_AS_PLANNED,
+        _NO_RELEASE,
     ),
     Mutant(
         "start-from-exact-class-counts",
@@ -72,7 +72,7 @@ MUTANTS = (
         _REFIT,
         "sigma = math.ceil(screen.rate_noise * contributions * RESIDUAL_ONE)",
         "sigma = math.ceil(screen.rate_noise * RESIDUAL_ONE)",
-        in_file("test_small_leaks", "test_screening_rates_have_the_noise_of_their_event"),
+        _NO_RELEASE,
     ),
     Mutant(
         "screening-by-the-true-number-of-rows",
@@ -96,7 +96,7 @@ MUTANTS = (
         _REFIT,
         "explained_by_more_than_noise(at, mask, descent, standard, problem.n_rows)",
         "explained_by_more_than_noise(at, mask, descent, standard, problem.data.n_rows)",
-        in_file("test_small_leaks", "test_the_support_is_decided_by_the_stated_number_of_rows"),
+        (replayed_by_size(FLAGSHIP),),
     ),
     Mutant(
         "class-rates-not-charged",
@@ -240,7 +240,7 @@ MUTANTS = (
         _DESCENT,
         "released = mechanisms.gaussian(sums, plan.sigma, source) / RESIDUAL_ONE",
         "released = mechanisms.gaussian(sums, plan.sigma // 2, source) / RESIDUAL_ONE",
-        _NOISE_AS_PLANNED,
+        _GRADIENTS,
     ),
     Mutant(
         "descent-intercepts-without-noise",

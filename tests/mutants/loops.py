@@ -147,7 +147,7 @@ MUTANTS = (
         "geometry.py",
         "names = (np.arange(len(gradient))[:, None] * n_features + features).ravel()",
         "names = (np.arange(len(gradient))[:, None] * n_features + np.arange(len(features))).ravel()",
-        in_file("test_small_leaks", "test_corners_are_numbered_by_features_not_by_places"),
+        in_file("test_geometry", "test_the_joint_ball_offers_every_corner_in_one_selection"),
     ),
     Mutant(
         "plain-loops-do-not-clip-features",

@@ -187,7 +187,7 @@ MUTANTS = (
         _MECHANISMS,
         "discrete_gaussian(source, size, _FINE) * np.float64(sigma / _FINE)",
         "np.repeat(discrete_gaussian(source, 1, _FINE), size) * np.float64(sigma / _FINE)",
-        in_file("test_small_leaks", "test_a_linear_term_has_a_draw_of_its_own_for_every_coordinate"),
+        _MINIMUM,
     ),
     Mutant(
         "sensitive-values-shown",
