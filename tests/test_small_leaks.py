@@ -14,13 +14,13 @@ from hardzero.baselines import objective
 from hardzero.data import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.engine import ReferenceEngine, engine_for
 from hardzero.geometry import L1Ball
-from hardzero.losses import Logistic, Softmax, residual_cap
+from hardzero.losses import Logistic, Softmax
 from hardzero.privacy import accounting, randomness
 from hardzero.privacy.events import GaussianRelease, PerturbedMinimum, PureRelease, Repeated, Selection
 from hardzero.privacy.mechanisms import Sensitive, count, exact
 from hardzero.privacy.randomness import SeededSource
-from hardzero.solvers import NoisyIntercept, Problem
-from hardzero.standard import moment_sums, typical_length
+from hardzero.solvers import Problem
+from hardzero.standard import moment_sums
 
 from .private_fits import FLAGSHIP, LASSO, Case, every_case, fitted, loops, monotonous, records
 from .replay import taped
@@ -95,36 +95,6 @@ def test_every_call_of_a_mechanism_is_an_event_of_the_plan(case):
     assert due == Counter(map(type, events))
     ranges = sorted(call.public["eta"] for call in tape.calls if "eta" in call.public)
     assert ranges == sorted(event.eta for event in events if isinstance(event, Selection))
-
-
-def test_a_typical_length_is_chosen_at_the_sensitivity_of_its_scores():
-    """A short row more is inside every length of the grid."""
-    X = np.full((20, 4), 0.05)
-    calls = []
-    for size in (20, 19):
-        problem = Problem(bounded(X[:size]), np.zeros((size, 1)), Logistic(), stated_rows=20)
-        with taped() as tape:
-            typical_length(problem, 0.5, SeededSource(0))
-        calls += tape.calls
-    moved = np.abs(calls[0].secrets - calls[1].secrets).max()
-    assert 0 < moved <= calls[0].public["sensitivity"]
-
-
-@pytest.mark.parametrize("loss", [Logistic(), Softmax(3)], ids=["logistic", "softmax"])
-def test_intercept_noise_covers_an_exchanged_record(loss):
-    """A residual at the cap is exchanged for its opposite."""
-    rule = NoisyIntercept(frozenset({1}), 2.0, 2, 50, SeededSource(0))
-    cap = residual_cap(loss, np.zeros(loss.outputs), np.zeros(loss.outputs))
-    codes = np.zeros((50, loss.outputs), dtype=np.int32)
-    calls = []
-    for sign in (1, -1):
-        codes[0, 0] = sign * cap
-        with taped() as tape:
-            rule.moved(1, np.zeros(loss.outputs), codes, cap, loss)
-        calls += tape.calls
-    moved = np.linalg.norm(calls[0].secrets - calls[1].secrets)
-    assert moved == 2 * cap
-    assert moved <= calls[0].public["sigma"] / rule.noise
 
 
 # --- Public numbers only ------------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ MUTANTS = (
         _STANDARD,
         "mechanisms.select(length_scores(problem, grid), _OUT_OF * RESIDUAL_ONE, eta, source)",
         "mechanisms.select(length_scores(problem, grid), RESIDUAL_ONE, eta, source)",
-        in_file("test_small_leaks", "test_a_typical_length_is_chosen_at_the_sensitivity_of_its_scores"),
+        in_file("test_standard", "test_counts_of_short_rows_move_by_no_more_than_their_sensitivity"),
     ),
     Mutant(
         "moments-not-shrunk",

@@ -112,7 +112,7 @@ MUTANTS = (
         _SOLVERS,
         "sensitivity = self.contributions * residual_sum_sensitivity(loss, cap)",
         "sensitivity = residual_sum_sensitivity(loss, cap)",
-        in_file("test_small_leaks", "test_intercept_noise_covers_an_exchanged_record"),
+        in_file("test_solvers", "TestIntercept"),
     ),
     Mutant(
         "intercept-of-several-classes-as-one",
