@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml setup.py $(wildcard src/hardzero/kernels/*.pyx src/hardzero/kernels/*.hpp)
 
-.PHONY: demo test lowest lint types unit experiments reproduce bench docs clean
+.PHONY: demo test lint types unit mutants lowest experiments reproduce bench docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hardzero demo --output demo --force
@@ -35,6 +35,10 @@ unit: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --cov --cov-report=
 	$(BIN)/coverage report --include='src/hardzero/privacy/*' --fail-under=100
 	$(BIN)/coverage report
+
+# MUTANTS holds options, such as MUTANTS="--only gaussian-halved" or MUTANTS="--jobs 8".
+mutants: $(VENV)/.dev
+	$(BIN)/python -m tests.mutants.run $(MUTANTS)
 
 experiments: $(VENV)/.reproduce
 	$(BIN)/python experiments/flagship.py
