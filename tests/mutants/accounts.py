@@ -11,12 +11,13 @@ from .killers import (
 )
 from .mutant import Mutant
 
-_ACCOUNTING, _EVENTS, _BUDGET, _PLAN, _BASE = (
+_ACCOUNTING, _EVENTS, _BUDGET, _PLAN, _BASE, _INPUT = (
     "privacy/accounting.py",
     "privacy/events.py",
     "privacy/budget.py",
     "plan.py",
     "estimators/_base.py",
+    "estimators/_input.py",
 )
 _CONSTANTS = in_file("privacy/test_events", "test_costs_are_the_theorems_constants")
 
@@ -261,17 +262,17 @@ MUTANTS = (
     Mutant(
         "classes-read-from-the-labels",
         "a label that one record has would show whether it is there",
-        _BASE,
-        "        if self.classes is None:\n            classes, places",
-        "        if True:\n            classes, places",
+        _INPUT,
+        "if classes is None or (isinstance(classes, str) and classes == FROM_Y):",
+        "if True:",
         (replayed(FLAGSHIP),),
     ),
     Mutant(
         "a-message-that-quotes-labels",
         "an error that goes to a log shows a record",
-        _BASE,
+        _INPUT,
         'raise ValueError("y holds labels that are not in classes; add them or remove those rows")',
-        'raise ValueError(f"y holds labels that are not in classes: {sorted(set(y) - set(classes))}")',
+        'raise ValueError(f"y holds labels that are not in classes: {sorted(set(y) - set(given))}")',
         in_file("test_small_leaks", "test_a_label_outside_the_classes_is_not_quoted"),
     ),
     Mutant(
