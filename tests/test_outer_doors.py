@@ -1,4 +1,4 @@
-"""Templates, messages with their tracebacks, and what a fit or a model file says of itself: nothing of a record."""
+"""Cells that other cells do not change, errors that show none, and what fits and model files say of themselves."""
 
 import contextlib
 import json
@@ -10,36 +10,38 @@ import pyarrow as pa
 import pyarrow.feather
 import pytest
 
-from hardzero.cells import EncodingError, columns_of, encode_column
+from hardzero.cells import columns_of
 from hardzero.model_file import FittedModel, ModelFileError
 from hardzero.readers import ReaderError, open_table
-from hardzero.schema import Categorical
-from hardzero.schema_file import schema_template
 from hardzero.statement import WEAK_DELTA, WeakGuaranteeWarning, weaknesses
 
 from .models import made_up
 from .private_fits import CASES, fitted, records
-from .test_cli_model import SCHEMA, call, fit, write_people
+from .test_cli_model import SCHEMA, fit, write_people
 
 SECRET = "5ecret"
 NUMBER = 735190042
 
 
-def test_a_template_depends_on_no_cell(tmp_path):
-    rows = ("1,1.5,true,no", "a,?,2024-01-31,no", ",,,", f"{SECRET},1,0,yes")
-    templates = set()
-    for row in rows:
-        (tmp_path / "t.csv").write_text(f"a,b,c,y\n{row}\n")
-        templates.add(schema_template(open_table(tmp_path / "t.csv"), "y"))
-        templates.add(call("schema", "init", tmp_path / "t.csv", "--target", "y").output)
-    assert len(templates) == 1
+# --- Cells --------------------------------------------------------------------------------------------------------
+
+OTHERS = pytest.mark.parametrize("other", [2, 1.5, "x", b"x", None], ids=repr)
 
 
-@pytest.mark.parametrize("other", [2, 1.5, "x", None])
-def test_categories_of_pandas_do_not_share_a_type(other):
-    """Pandas finds one type for all categories, so that one record decides how the others are stored."""
+@OTHERS
+def test_one_cell_does_not_choose_the_text_of_another_in_a_database(other, tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "t.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE t (a)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(1.0,), (other,)])
+    (batch,) = open_table(f"sqlite:///{tmp_path / 't.sqlite'}", "SELECT a FROM t").batches()
+    assert batch.column("a")[0].as_py() == "1"
+
+
+@OTHERS
+def test_one_cell_does_not_choose_the_text_of_another_in_categories_of_pandas(other):
+    """Pandas finds one type for all categories, by all records."""
     cells = columns_of({"x": pd.Series([1, other], dtype="category")}, ["x"])["x"]
-    assert encode_column(Categorical("x", ("1",)), cells, ()).position[0] == 0
+    assert cells[0].as_py() == "1"
 
 
 # --- Messages -----------------------------------------------------------------------------------------------------
@@ -83,21 +85,6 @@ def test_no_error_of_a_reader_shows_a_cell_not_even_in_its_traceback(spoilt, tmp
     said = "".join(traceback.format_exception(caught.value))
     assert SECRET not in said
     assert str(NUMBER) not in said
-
-
-class Hostile:
-    """A column with a declared type that shows its content when it is converted."""
-
-    dtype = "int64"
-
-    def __arrow_array__(self, type=None):
-        raise ValueError(f"cannot convert {SECRET}")
-
-
-def test_a_column_that_cannot_be_converted_is_not_quoted():
-    with pytest.raises(EncodingError, match="column 'x' has cells of a type that is not known") as caught:
-        columns_of({"x": Hostile()}, ["x"])
-    assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_duckdb_file_that_is_not_there_is_not_made(tmp_path):

@@ -20,7 +20,7 @@ MUTANTS = (
         "    if any(isinstance(cell, str) for cell in cells):\n"
         "        cells = [None if cell is None else str(cell) for cell in cells]\n"
         "    return text_array(name, cells)\n",
-        ("tests/test_row_independence.py::test_rows_are_read_alike_alone_and_together[save_sqlite]",),
+        ("tests/test_outer_doors.py::test_one_cell_does_not_choose_the_text_of_another_in_a_database",),
     ),
     Mutant(
         "list-of-one-type",
@@ -36,7 +36,7 @@ MUTANTS = (
         "cells.py",
         "        texts = text_array(name, dtype.categories)\n",
         "        texts = pa.array(dtype.categories.astype(str), pa.large_string())\n",
-        ("tests/test_outer_doors.py::test_categories_of_pandas_do_not_share_a_type",),
+        ("tests/test_outer_doors.py::test_one_cell_does_not_choose_the_text_of_another_in_categories_of_pandas",),
     ),
     Mutant(
         "decimals-by-the-scale-of-their-column",
@@ -104,7 +104,7 @@ MUTANTS = (
         "schema_file.py",
         "    if table.is_text and not guess_types:\n",
         "    if table.is_text and table.types is None:\n",
-        ("tests/test_outer_doors.py::test_a_template_depends_on_no_cell",),
+        ("tests/test_schema_limits.py::test_the_template_of_a_text_file_depends_on_its_header_alone",),
     ),
     Mutant(
         "template-for-everyone-as-for-the-holder",
@@ -112,7 +112,7 @@ MUTANTS = (
         "cli/schema.py",
         "guess_types=holder",
         "guess_types=True",
-        ("tests/test_outer_doors.py::test_a_template_depends_on_no_cell",),
+        ("tests/test_schema_limits.py::test_the_template_of_a_text_file_depends_on_its_header_alone",),
     ),
     # Rows and codes: each by itself.
     Mutant(
@@ -263,7 +263,7 @@ MUTANTS = (
         "        raise _unknown_type(name) from None\n",
         "    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:\n"
         '        raise EncodingError(f"column {name!r}: {error}") from None\n',
-        ("tests/test_outer_doors.py::test_a_column_that_cannot_be_converted_is_not_quoted",),
+        ("tests/test_encoder.py::test_tables_that_do_not_fit",),
     ),
     Mutant(
         "container-error-passed-on",
