@@ -16,7 +16,7 @@ from hardzero.baselines.admm import private_admm
 from hardzero.baselines.objective import minimise_logistic, plan_perturbation
 from hardzero.baselines.rows import ClippedRows
 from hardzero.baselines.two_stage import voted_features
-from hardzero.plan import charged
+from hardzero.plans import charged
 from hardzero.privacy import accounting, mechanisms
 from hardzero.privacy.budget import Budget, BudgetExceededError, Neighbours
 from hardzero.privacy.events import Cost, PerturbedMinimum, Repeated, Selection

@@ -16,7 +16,7 @@ from hardzero import DensePrivateLogisticRegression, PrivateIGHTLogisticRegressi
 from hardzero.baselines.gradient_steps import noisy_steps, plan_gradient_steps
 from hardzero.baselines.rows import ClippedRows, with_constant
 from hardzero.losses import Logistic, Softmax
-from hardzero.plan import charged
+from hardzero.plans import charged
 from hardzero.privacy.budget import Budget, BudgetExceededError, Neighbours
 from hardzero.privacy.events import GaussianRelease, Repeated
 from hardzero.privacy.mechanisms import exact

@@ -8,7 +8,8 @@ import pytest
 from hardzero import plan as plans
 from hardzero.data import FEATURE_ONE, RESIDUAL_ONE
 from hardzero.losses import Logistic, Softmax, Squared
-from hardzero.plan import default_delta, intercept_steps, paper_iterations, paper_noise, plan_lasso
+from hardzero.plan import intercept_steps, paper_iterations, paper_noise, plan_lasso
+from hardzero.plans import default_delta
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget, BudgetExceededError, Neighbours
 from hardzero.privacy.events import GaussianRelease, PureRelease, Repeated, Selection

@@ -10,12 +10,12 @@ from hardzero.data import BoundedData, Bounds
 from hardzero.geometry import L1Ball
 from hardzero.losses import Logistic, Softmax
 from hardzero.optimum import ExactSolver, PlainFrankWolfe
-from hardzero.plan import plan_lasso
+from hardzero.plan import plan_lasso, private_lasso
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.events import PureRelease
 from hardzero.privacy.randomness import SeededSource
 from hardzero.solvers import Problem
-from hardzero.sparsify import keep_largest, private_lasso, scaled_count, sparsifier
+from hardzero.sparsify import keep_largest, scaled_count, sparsifier
 
 BUDGET = Budget(1.0, 1e-5)
 weights_arrays = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=6), elements=st.floats(-9, 9))

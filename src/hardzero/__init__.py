@@ -4,14 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .baselines.admm import PrivateADMMLogisticRegression
-    from .baselines.gradient_steps import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
-    from .baselines.greedy import PrivateGreedyLogisticRegression
-    from .baselines.two_stage import TwoStageLogisticRegression
     from .estimators._repeats import RepeatedFitWarning
-    from .estimators.lasso import LassoLogisticRegression, PrivateLassoLogisticRegression, PrivateLassoRegression
+    from .estimators.admm import PrivateADMMLogisticRegression
+    from .estimators.exact_lasso import LassoLogisticRegression
+    from .estimators.gradient_steps import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
+    from .estimators.greedy import PrivateGreedyLogisticRegression
+    from .estimators.lasso import PrivateLassoLogisticRegression, PrivateLassoRegression
     from .estimators.sparse_private import SparsePrivateLogisticRegression
     from .estimators.sparsifier import SparsePrivateRegression, SparsifierLogisticRegression
+    from .estimators.two_stage import TwoStageLogisticRegression
     from .optimum import ExactSolver, PlainFrankWolfe
     from .plan import paper_iterations
     from .privacy.budget import Budget, BudgetExceededError, Neighbours

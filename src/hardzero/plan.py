@@ -1,20 +1,30 @@
-"""Plans: a budget turned into calibrated mechanisms and the events they will cost, before any data is read."""
+"""Private LASSO by private Frank-Wolfe (Algorithm 1): its plan, made before any data is read, and its run."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from . import checks
 from .data import FEATURE_ONE, RESIDUAL_ONE
+from .geometry import Ball
 from .losses import Logistic, Loss
+from .plans import charged
 from .privacy import accounting
-from .privacy.budget import Budget, BudgetExceededError, Neighbours
+from .privacy.budget import Budget, Neighbours
 from .privacy.events import Event, GaussianRelease, PureRelease, Repeated, Selection
 from .privacy.randomness import Source
-from .solvers import ExponentialSelector, InterceptRule, LaplaceSelector, NoisyIntercept, Selector
+from .solvers import (
+    ExponentialSelector,
+    InterceptRule,
+    LaplaceSelector,
+    NoisyIntercept,
+    Problem,
+    Selector,
+    Weights,
+    frank_wolfe,
+)
 
 Calibration = Literal["tight", "recursion", "paper"]
 
@@ -135,17 +145,6 @@ def plan_lasso(
     return Plan(budget, neighbours, calibration, n_iter, eta, laplace, intercept_noise, count_epsilon, events, spent)
 
 
-def charged(budget: Budget, events: Sequence[Event], accountant: accounting.Accountant = "zcdp") -> Budget:
-    """Return what the events cost, or refuse a plan that costs more than was asked for.
-
-    Privacy
-    -------
-    Data-independent.
-    """
-    spent = accounting.spent(events, budget.delta, accountant)
-    if not spent <= budget:
-        raise BudgetExceededError(f"the plan costs epsilon = {spent.epsilon:g}, more than {budget.epsilon:g}")
-    return spent
 
 
 def paper_noise(budget: Budget, times: int) -> float:
@@ -183,14 +182,6 @@ def intercept_steps(n_iter: int) -> frozenset[int]:
     return frozenset(1 + round(i * (n_iter - 1) / max(count - 1, 1)) for i in range(count))
 
 
-def default_delta(n_rows: int) -> float:
-    """Return n^-1.5, well below the 1/n at which revealing one random record would pass unnoticed.
-
-    Privacy
-    -------
-    Data-independent: the number of rows counts as public.
-    """
-    return math.pow(max(n_rows, 2), -1.5)
 
 
 def paper_iterations(n_rows: int, epsilon: float, radius: float, loss: Loss | None = None) -> int:
@@ -214,3 +205,14 @@ def paper_iterations(n_rows: int, epsilon: float, radius: float, loss: Loss | No
     checks.positive("epsilon", epsilon)
     curvature = loss.smoothness * checks.positive("radius", radius) ** 2
     return max(1, round(math.pow(curvature * n_rows * epsilon / (loss.residual_unit * radius), 2 / 3)))
+
+
+def private_lasso(problem: Problem, ball: Ball, plan: Plan, source: Source) -> Weights:
+    """Private LASSO as planned (Algorithm 1).
+
+    Privacy
+    -------
+    Releases weights; costs the selections and intercept steps of ``plan``. Proof: docs/proofs/private-lasso.md.
+    """
+    rule = plan.intercept_rule(problem.n_rows, source)
+    return frank_wolfe(problem, ball, plan.n_iter, plan.selector(source), rule)

@@ -18,7 +18,7 @@ from scipy.special import expit
 from .data import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
 from .descent import Descent, Iterate, iterate_error, noisy_descent, plan_descent
 from .losses import class_counts
-from .plan import charged
+from .plans import charged
 from .privacy import accounting, mechanisms
 from .privacy.budget import Budget, Neighbours
 from .privacy.events import Event, GaussianRelease, Repeated, Selection

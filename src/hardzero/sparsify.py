@@ -7,24 +7,13 @@ import math
 import numpy as np
 
 from .data import FloatArray
-from .geometry import Ball, L1Ball
+from .geometry import L1Ball
 from .optimum import NonPrivateSolver
-from .plan import Plan
+from .plan import Plan, private_lasso
 from .privacy import mechanisms
 from .privacy.mechanisms import Sensitive
 from .privacy.randomness import Source
-from .solvers import Problem, Weights, frank_wolfe
-
-
-def private_lasso(problem: Problem, ball: Ball, plan: Plan, source: Source) -> Weights:
-    """Private LASSO as planned (Algorithm 1).
-
-    Privacy
-    -------
-    Releases weights; costs the selections and intercept steps of ``plan``. Proof: docs/proofs/private-lasso.md.
-    """
-    rule = plan.intercept_rule(problem.n_rows, source)
-    return frank_wolfe(problem, ball, plan.n_iter, plan.selector(source), rule)
+from .solvers import Problem, Weights
 
 
 def sparsifier(

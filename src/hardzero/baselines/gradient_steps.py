@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import abc
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .. import checks
 from ..data import FEATURE_ONE, RESIDUAL_ONE, FloatArray
-from ..estimators._base import LinearClassifier, PrivateFit, Shape
 from ..losses import Loss
-from ..plan import charged
+from ..plans import charged
 from ..privacy import accounting, mechanisms
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import Event, GaussianRelease, Repeated
 from ..privacy.randomness import Source
 from ..progress import counted
-from ..solvers import Problem, Weights
-from ..sparsify import keep_largest
-from .rows import ROW_NORMS, ClippedRows, gradient_length, split_intercept, with_constant
+from ..solvers import Problem
+from .rows import ClippedRows, gradient_length
 
 
 @dataclass(frozen=True)
@@ -87,171 +82,7 @@ def noisy_steps(
     return coef
 
 
-class _GradientSteps(PrivateFit, LinearClassifier):
-    """Parameters that both methods have."""
-
-    n_iter: Any
-    step_size: Any
-    row_norm: Any
-    fit_intercept: Any
-
-    def _plan(self, shape: Shape) -> GradientStepsPlan:
-        checks.flag("fit_intercept", self.fit_intercept)
-        return plan_gradient_steps(
-            self._budget(shape.n_rows),
-            self._relation(),
-            shape.loss,
-            checks.whole("n_iter", self.n_iter, 1),
-            None if self.step_size is None else checks.positive("step_size", self.step_size),
-            checks.within("row_norm", self.row_norm, *ROW_NORMS),
-        )
-
-    def _run(self, problem: Problem, plan: GradientStepsPlan) -> Weights:
-        problem = with_constant(problem, self.fit_intercept)
-        coef = noisy_steps(problem, plan, self._sparse(problem), self._source())
-        return split_intercept(coef, self.fit_intercept)
-
-    @abc.abstractmethod
-    def _sparse(self, problem: Problem) -> Callable[[FloatArray], FloatArray]:
-        """What is done to the weights after every step."""
 
 
-class PrivateIGHTLogisticRegression(_GradientSteps):
-    """Private iterative gradient hard thresholding (Wang and Gu 2019): keep the largest weights after every step.
-
-    L. Wang and Q. Gu, Differentially private iterative gradient hard thresholding for sparse learning, IJCAI 2019.
-    Here all rows enter every gradient, and the whole path is accounted for in zCDP. Offered for comparison.
-
-    Parameters
-    ----------
-    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
-        As in :class:`SparsePrivateLogisticRegression`.
-    max_features : int, optional
-        Nonzero weights that survive a step, times the number of classes where there are more than two; √p by default.
-    n_iter : int, default=300
-        Steps. More of them mean more noise in each.
-    step_size : float, optional
-        At most, and by default, 1/L, where L = row_norm²/4 (row_norm²/2 for more than two classes).
-    row_norm : float, default=1.0
-        Rows, scaled to [-1, 1], are shrunk to this L2 length while fitting.
-    fit_intercept : bool, default=False
-        Add a constant feature whose weight is always kept. The published method has none.
-
-    Attributes
-    ----------
-    coef_, intercept_ : array
-        Weights in the features' own units, and intercepts.
-    support_ : array of int
-        Features with a nonzero weight.
-    privacy_ : PrivacyStatement
-        The guarantee; print it.
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
-    Proof: docs/proofs/gradient-steps.md.
-    """
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        bounds: Any = None,
-        neighbours: str = "zero-out",
-        n_rows: int | None = None,
-        max_features: int | None = None,
-        n_iter: int = 300,
-        step_size: float | None = None,
-        row_norm: float = 1.0,
-        classes: Any = None,
-        fit_intercept: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.n_rows = n_rows
-        self.max_features = max_features
-        self.n_iter = n_iter
-        self.step_size = step_size
-        self.row_norm = row_norm
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-
-    def _plan(self, shape: Shape) -> GradientStepsPlan:
-        if self.max_features is not None:
-            checks.whole("max_features", self.max_features, 1)
-        return super()._plan(shape)
-
-    def _sparse(self, problem: Problem) -> Callable[[FloatArray], FloatArray]:
-        features = problem.data.n_features - self.fit_intercept
-        kept = problem.loss.outputs * (self.max_features or max(1, math.isqrt(features)))
-
-        def threshold(coef: FloatArray) -> FloatArray:
-            coef[:, :features] = keep_largest(coef[:, :features], kept)
-            return coef
-
-        return threshold
 
 
-class DensePrivateLogisticRegression(_GradientSteps):
-    """Private gradient descent, every weight nonzero: shows what sparsity costs or gains.
-
-    What a user of a dense method would run: full gradients of clipped rows, Gaussian noise, zCDP.
-
-    Parameters
-    ----------
-    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
-        As in :class:`SparsePrivateLogisticRegression`.
-    n_iter : int, default=100
-        Steps. More of them mean more noise in each.
-    step_size, row_norm, fit_intercept
-        As in :class:`PrivateIGHTLogisticRegression`.
-
-    Attributes
-    ----------
-    coef_, intercept_ : array
-        Weights in the features' own units, and intercepts.
-    support_ : array of int
-        Features with a nonzero weight: practically all.
-    privacy_ : PrivacyStatement
-        The guarantee; print it.
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
-    Proof: docs/proofs/gradient-steps.md.
-    """
-
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        bounds: Any = None,
-        neighbours: str = "zero-out",
-        n_rows: int | None = None,
-        n_iter: int = 100,
-        step_size: float | None = None,
-        row_norm: float = 1.0,
-        classes: Any = None,
-        fit_intercept: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.n_rows = n_rows
-        self.n_iter = n_iter
-        self.step_size = step_size
-        self.row_norm = row_norm
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-
-    def _sparse(self, problem: Problem) -> Callable[[FloatArray], FloatArray]:
-        return lambda coef: coef

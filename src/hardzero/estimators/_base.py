@@ -18,7 +18,7 @@ from .. import checks, kernels, progress
 from ..data import MAX_ROWS, BoundedData, Bounds, FloatArray, Table
 from ..losses import Logistic, Loss, Softmax, Squared
 from ..plain_text import shown
-from ..plan import default_delta
+from ..plans import default_delta
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import NotPrivate
 from ..privacy.randomness import source_for

@@ -11,13 +11,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..baselines.admm import PrivateADMMLogisticRegression
-from ..baselines.gradient_steps import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
-from ..baselines.greedy import PrivateGreedyLogisticRegression
-from ..baselines.two_stage import TwoStageLogisticRegression
-from ..estimators.lasso import LassoLogisticRegression, PrivateLassoLogisticRegression
+from ..estimators.admm import PrivateADMMLogisticRegression
+from ..estimators.exact_lasso import LassoLogisticRegression
+from ..estimators.gradient_steps import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
+from ..estimators.greedy import PrivateGreedyLogisticRegression
+from ..estimators.lasso import PrivateLassoLogisticRegression
 from ..estimators.sparse_private import SparsePrivateLogisticRegression
 from ..estimators.sparsifier import SparsifierLogisticRegression
+from ..estimators.two_stage import TwoStageLogisticRegression
 from ..optimum import ExactSolver, PlainFrankWolfe
 from ..plan import Plan
 from ..solvers import Problem, Weights, open_loop_step

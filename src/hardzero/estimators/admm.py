@@ -1,0 +1,102 @@
+"""Private ADMM, for comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import checks
+from ..baselines.admm import SHAPES, ADMMPlan, plan_admm, private_admm
+from ..baselines.rows import ROW_NORMS, split_intercept, with_constant
+from ..solvers import Problem, Weights
+from ._base import BinaryClassifier, PrivateFit, Shape
+
+
+class PrivateADMMLogisticRegression(PrivateFit, BinaryClassifier):
+    """Private ADMM with an L1 or an L½ penalty (Wang and Zhang 2020): objective perturbation in every round.
+
+    P. Wang and H. Zhang, Differential privacy for sparse classification learning, Neurocomputing 375, 2020. Here the
+    noise is Gaussian, fresh in every round, and all rounds are accounted for together; the sparse weights are
+    returned. Two classes. Offered for comparison.
+
+    Parameters
+    ----------
+    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
+        As in :class:`SparsePrivateLogisticRegression`.
+    penalty : float, default=0.005
+        Weight λ of the penalty, beside the mean loss.
+    penalty_shape : {"l1", "l1/2"}, default="l1"
+        Sum of absolute values; or a penalty that grows like the square root, so that large weights are shrunk less:
+        thresholds are divided by √(|weight| + 1) in every round.
+    coupling : float, default=0.02
+        How strongly dense and sparse weights are drawn together. n_iter·log(1 + row_norm²/(4·n·coupling)) must not
+        exceed epsilon/2.
+    n_iter : int, default=5
+        Rounds. More of them mean more noise in each.
+    row_norm : float, default=1.0
+        Rows, scaled to [-1, 1], are shrunk to this L2 length while fitting.
+    fit_intercept : bool, default=False
+        Fit the weight of a constant feature as well, without a penalty. The published method has none.
+
+    Attributes
+    ----------
+    coef_, intercept_ : array
+        Weights in the features' own units, and the intercept.
+    support_ : array of int
+        Features with a nonzero weight.
+    privacy_ : PrivacyStatement
+        The guarantee; print it.
+
+    Privacy
+    -------
+    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    Proof: docs/proofs/admm.md and docs/proofs/objective-perturbation.md.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        *,
+        bounds: Any = None,
+        neighbours: str = "zero-out",
+        n_rows: int | None = None,
+        penalty: float = 0.005,
+        penalty_shape: str = "l1",
+        coupling: float = 0.02,
+        n_iter: int = 5,
+        row_norm: float = 1.0,
+        classes: Any = None,
+        fit_intercept: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.neighbours = neighbours
+        self.n_rows = n_rows
+        self.penalty = penalty
+        self.penalty_shape = penalty_shape
+        self.coupling = coupling
+        self.n_iter = n_iter
+        self.row_norm = row_norm
+        self.classes = classes
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    def _plan(self, shape: Shape) -> ADMMPlan:
+        checks.flag("fit_intercept", self.fit_intercept)
+        return plan_admm(
+            self._budget(shape.n_rows),
+            self._relation(),
+            shape.n_rows,
+            checks.whole("n_iter", self.n_iter, 1),
+            checks.positive("coupling", self.coupling),
+            checks.not_negative("penalty", self.penalty),
+            checks.choice("penalty_shape", self.penalty_shape, SHAPES),
+            checks.within("row_norm", self.row_norm, *ROW_NORMS),
+        )
+
+    def _run(self, problem: Problem, plan: ADMMPlan) -> Weights:
+        features = problem.data.n_features
+        sparse = private_admm(with_constant(problem, self.fit_intercept), plan, features, self._source())
+        return split_intercept(sparse[None, :], self.fit_intercept)
