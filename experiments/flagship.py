@@ -19,11 +19,11 @@ from hardzero import (
     LassoLogisticRegression,
     SparsePrivateLogisticRegression,
     SparsifierLogisticRegression,
-    select_refit,
-    solvers,
 )
-from hardzero.data import RESIDUAL_ONE
-from hardzero.estimators import sparse_private
+from hardzero.data.bounded import RESIDUAL_ONE
+from hardzero.estimators import select_refit as sparse_private
+from hardzero.methods import select_refit
+from hardzero.optim import frank_wolfe as solvers
 from hardzero.reproduce.splits import Split, evaluate
 from hardzero.reproduce.trials import Runner, Trial
 

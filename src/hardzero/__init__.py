@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .estimators._repeats import RepeatedFitWarning
     from .estimators.admm import PrivateADMMLogisticRegression
-    from .estimators.exact_lasso import LassoLogisticRegression
     from .estimators.gradient_steps import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
     from .estimators.greedy import PrivateGreedyLogisticRegression
-    from .estimators.lasso import PrivateLassoLogisticRegression, PrivateLassoRegression
-    from .estimators.sparse_private import SparsePrivateLogisticRegression
+    from .estimators.lasso import LassoLogisticRegression
+    from .estimators.private_lasso import PrivateLassoLogisticRegression, PrivateLassoRegression
+    from .estimators.select_refit import SparsePrivateLogisticRegression
     from .estimators.sparsifier import SparsePrivateRegression, SparsifierLogisticRegression
     from .estimators.two_stage import TwoStageLogisticRegression
-    from .optimum import ExactSolver, PlainFrankWolfe
-    from .plan import paper_iterations
+    from .methods.private_lasso import paper_iterations
+    from .model import FittedModel
+    from .model.statement import PrivacyStatement, WeakGuaranteeWarning
+    from .optim.optimum import ExactSolver, PlainFrankWolfe
     from .privacy.budget import Budget, BudgetExceededError, Neighbours
-    from .statement import PrivacyStatement, WeakGuaranteeWarning
+    from .schema import Schema, load_schema
 
 __version__ = "0.1.0"
 
@@ -25,6 +27,7 @@ __all__ = [
     "BudgetExceededError",
     "DensePrivateLogisticRegression",
     "ExactSolver",
+    "FittedModel",
     "LassoLogisticRegression",
     "Neighbours",
     "PlainFrankWolfe",
@@ -35,28 +38,33 @@ __all__ = [
     "PrivateLassoLogisticRegression",
     "PrivateLassoRegression",
     "RepeatedFitWarning",
+    "Schema",
     "SparsePrivateLogisticRegression",
     "SparsePrivateRegression",
     "SparsifierLogisticRegression",
     "TwoStageLogisticRegression",
     "WeakGuaranteeWarning",
+    "load_schema",
     "paper_iterations",
 ]
 
 # Names are loaded when first used, so that `hardzero --help` need not wait for scikit-learn.
 _HOMES = {
-    "baselines.admm": ("PrivateADMMLogisticRegression",),
-    "baselines.gradient_steps": ("DensePrivateLogisticRegression", "PrivateIGHTLogisticRegression"),
-    "baselines.greedy": ("PrivateGreedyLogisticRegression",),
-    "baselines.two_stage": ("TwoStageLogisticRegression",),
     "estimators._repeats": ("RepeatedFitWarning",),
-    "estimators.lasso": ("LassoLogisticRegression", "PrivateLassoLogisticRegression", "PrivateLassoRegression"),
-    "estimators.sparse_private": ("SparsePrivateLogisticRegression",),
+    "estimators.admm": ("PrivateADMMLogisticRegression",),
+    "estimators.gradient_steps": ("DensePrivateLogisticRegression", "PrivateIGHTLogisticRegression"),
+    "estimators.greedy": ("PrivateGreedyLogisticRegression",),
+    "estimators.lasso": ("LassoLogisticRegression",),
+    "estimators.private_lasso": ("PrivateLassoLogisticRegression", "PrivateLassoRegression"),
+    "estimators.select_refit": ("SparsePrivateLogisticRegression",),
     "estimators.sparsifier": ("SparsePrivateRegression", "SparsifierLogisticRegression"),
-    "optimum": ("ExactSolver", "PlainFrankWolfe"),
-    "plan": ("paper_iterations",),
+    "estimators.two_stage": ("TwoStageLogisticRegression",),
+    "methods.private_lasso": ("paper_iterations",),
+    "model": ("FittedModel",),
+    "model.statement": ("PrivacyStatement", "WeakGuaranteeWarning"),
+    "optim.optimum": ("ExactSolver", "PlainFrankWolfe"),
     "privacy.budget": ("Budget", "BudgetExceededError", "Neighbours"),
-    "statement": ("PrivacyStatement", "WeakGuaranteeWarning"),
+    "schema": ("Schema", "load_schema"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -27,14 +27,14 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..model_file import FittedModel
+    from ..model import FittedModel
 
 
 _ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
 
 
 class Method(StrEnum):
-    """Methods by name; `hardzero.commands.methods` knows their estimators."""
+    """Methods by name; `hardzero.cli.actions.methods` knows their estimators."""
 
     SELECT_REFIT = "select-refit"
     SPARSIFIER = "sparsifier"
@@ -85,20 +85,13 @@ def fit(
     """
     with clear_messages() as results:
         from .. import progress
-        from ..commands.fit import (
-            claimed_outputs,
-            fit_rows,
-            keep_model,
-            read_rows,
-            refuse_dropping,
-            refuse_public_rows,
-        )
-        from ..commands.methods import build_estimator
         from ..interrupts import held
+        from ..model.statement import WeakGuaranteeWarning
         from ..readers import declared_features, open_table
         from ..report import ready, render_report
-        from ..schema_file import load_schema
-        from ..statement import WeakGuaranteeWarning
+        from ..schema.file import load_schema
+        from .actions.fit import claimed_outputs, fit_rows, keep_model, read_rows, refuse_dropping, refuse_public_rows
+        from .actions.methods import build_estimator
 
         schema = load_schema(schema_path)
         refuse_dropping(schema, neighbours.value)
@@ -155,9 +148,9 @@ def predict(
     """
     with clear_messages() as results:
         from ..atomic import claimed
-        from ..commands.predict import write_predictions
-        from ..model_file import FittedModel
+        from ..model import FittedModel
         from ..readers import declared_features, open_table
+        from .actions.predict import write_predictions
 
         model = FittedModel.load(model_path)
         described = model.features if model.schema is None else model.schema.columns
@@ -180,7 +173,7 @@ def report(
     """Write a report about a model: one HTML page with chart, coefficients and the privacy statement."""
     with clear_messages() as results:
         from ..atomic import claimed
-        from ..model_file import FittedModel
+        from ..model import FittedModel
         from ..report import render_report
 
         page = render_report(FittedModel.load(model_path), title=title)
@@ -191,7 +184,7 @@ def report(
 def inspect(model_path: ModelFile, as_json: AsJson = False) -> None:
     """Show a model: its features, weights in their own units, and the privacy statement."""
     with clear_messages():
-        from ..model_file import FittedModel
+        from ..model import FittedModel
 
         _show(FittedModel.load(model_path), as_json, {"model": str(model_path)})
 
@@ -204,8 +197,8 @@ def export(
     """Export a model with its preprocessing as ONNX, for programs in other languages."""
     with clear_messages() as results:
         from ..atomic import claimed
-        from ..model_file import FittedModel
-        from ..onnx_export import to_onnx
+        from ..model import FittedModel
+        from ..model.onnx import to_onnx
 
         graph = to_onnx(FittedModel.load(model_path)).SerializeToString()
         with claimed(output, overwrite=force) as claim:
@@ -213,7 +206,7 @@ def export(
 
 
 def _show(model: FittedModel, as_json: bool, files: dict[str, Any]) -> None:
-    from ..commands.inspect import describe, facts, to_json
+    from .actions.inspect import describe, facts, to_json
 
     if as_json:
         typer.echo(to_json({**files, **facts(model)}))

@@ -15,7 +15,7 @@ import typer
 
 from .. import interrupts
 from ..atomic import Claim
-from ..plain_text import shown
+from ..model.plain_text import shown
 
 
 class Neighbours(StrEnum):

@@ -45,7 +45,7 @@ def init(
     with clear_messages() as results:
         from ..atomic import claimed
         from ..readers import open_table
-        from ..schema_file import schema_template
+        from ..schema.file import schema_template
 
         kind: Any = None if form is None else form.value
         table = open_table(source, query, form=kind, delimiter=delimiter, n_features=n_features)
@@ -73,8 +73,8 @@ def check(
     """Check a schema, and whether a table's columns fit it; no record is read unless the data holder asks."""
     with clear_messages():
         from ..readers import declared_features, open_table
-        from ..schema_file import load_schema
-        from ..table_check import check_table
+        from ..readers.check import check_table
+        from ..schema.file import load_schema
 
         schema = load_schema(schema_path)
         if source is None and query is None:

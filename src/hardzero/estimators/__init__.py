@@ -1,1 +1,1 @@
-"""The estimators: thin scikit-learn classes that validate, plan, run and present."""
+"""The methods as scikit-learn estimators: validate, plan, run, present. No mathematics."""

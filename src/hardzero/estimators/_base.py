@@ -15,16 +15,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks, kernels, progress
-from ..data import MAX_ROWS, BoundedData, Bounds, FloatArray, Table
-from ..losses import Logistic, Loss, Softmax, Squared
-from ..plain_text import shown
-from ..plans import default_delta
+from ..data.bounded import MAX_ROWS, BoundedData, Bounds, FloatArray, Table
+from ..data.stacked import StackedData
+from ..methods.plans import default_delta
+from ..model.plain_text import shown
+from ..model.statement import PrivacyStatement, warn_if_weak
+from ..optim.frank_wolfe import Problem, Weights
+from ..optim.losses import Logistic, Loss, Softmax, Squared
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import NotPrivate
 from ..privacy.randomness import source_for
-from ..solvers import Problem, Weights
-from ..stacked import StackedData
-from ..statement import PrivacyStatement, warn_if_weak
 from . import _input
 from ._repeats import RepeatedFits
 
@@ -117,7 +117,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         return {"text/plain": repr(self), "text/html": self._html_of_fit()}
 
     def _html_of_fit(self) -> str:
-        from ..model_file import FittedModel  # noqa: PLC0415 - only notebooks need it
+        from ..model import FittedModel  # noqa: PLC0415 - only notebooks need it
         from ..report.notebook import fragment  # noqa: PLC0415 - only notebooks need it
 
         return fragment(FittedModel.from_estimator(self))

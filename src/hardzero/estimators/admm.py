@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import checks
-from ..baselines.admm import SHAPES, ADMMPlan, plan_admm, private_admm
-from ..baselines.rows import ROW_NORMS, split_intercept, with_constant
-from ..solvers import Problem, Weights
+from ..methods.admm import SHAPES, ADMMPlan, plan_admm, private_admm
+from ..methods.rows import ROW_NORMS, split_intercept, with_constant
+from ..optim.frank_wolfe import Problem, Weights
 from ._base import BinaryClassifier, PrivateFit, Shape
 
 

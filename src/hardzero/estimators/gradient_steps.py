@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import checks
-from ..baselines.gradient_steps import GradientStepsPlan, noisy_steps, plan_gradient_steps
-from ..baselines.rows import ROW_NORMS, split_intercept, with_constant
-from ..data import FloatArray
-from ..solvers import Problem, Weights
-from ..sparsify import keep_largest
+from ..data.bounded import FloatArray
+from ..methods.gradient_steps import GradientStepsPlan, noisy_steps, plan_gradient_steps
+from ..methods.rows import ROW_NORMS, split_intercept, with_constant
+from ..methods.sparsifier import keep_largest
+from ..optim.frank_wolfe import Problem, Weights
 from ._base import LinearClassifier, PrivateFit, Shape
 
 

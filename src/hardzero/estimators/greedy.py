@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import checks
-from ..baselines.greedy import GreedyPlan, greedy_descent, plan_greedy
-from ..baselines.rows import split_intercept, with_constant
-from ..solvers import Problem, Weights
+from ..methods.greedy import GreedyPlan, greedy_descent, plan_greedy
+from ..methods.rows import split_intercept, with_constant
+from ..optim.frank_wolfe import Problem, Weights
 from ._base import LinearClassifier, PrivateFit, Shape
 
 

@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from .. import checks
-from ..optimum import ExactSolver, NonPrivateSolver
-from ..plan import Plan, plan_lasso
-from ..solvers import Problem, Weights
-from ..sparsify import sparsifier
+from ..methods.private_lasso import Plan, plan_lasso
+from ..methods.sparsifier import sparsifier
+from ..optim.frank_wolfe import Problem, Weights
+from ..optim.optimum import ExactSolver, NonPrivateSolver
 from ._base import LinearClassifier, LinearRegressor, PrivateFit, Shape
-from .lasso import CALIBRATIONS
+from .private_lasso import CALIBRATIONS
 
 
 class _Sparsifier(PrivateFit):

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from .. import checks
-from ..baselines.rows import ROW_NORMS
-from ..baselines.two_stage import TwoStagePlan, plan_two_stage, two_stage
-from ..solvers import Problem, Weights
+from ..methods.rows import ROW_NORMS
+from ..methods.two_stage import TwoStagePlan, plan_two_stage, two_stage
+from ..optim.frank_wolfe import Problem, Weights
 from ._base import BinaryClassifier, PrivateFit, Shape
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model_file import FittedModel
+from ..model import FittedModel
 from . import wording
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from ..model_file import FittedModel
-from ..plain_text import shown
+from ..model import FittedModel
+from ..model.plain_text import shown
 from . import privacy, wording
 from .effects import Output, outputs_of
 

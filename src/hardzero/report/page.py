@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from ..atomic import write_atomically
-from ..model_file import FittedModel
-from ..optional import require
-from ..plain_text import shown
+from ..checks import require
+from ..model import FittedModel
+from ..model.plain_text import shown
 from . import chart, privacy, wording
 from .effects import dropped, outputs_of
 from .rerun import snippet

@@ -12,16 +12,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..estimators.admm import PrivateADMMLogisticRegression
-from ..estimators.exact_lasso import LassoLogisticRegression
 from ..estimators.gradient_steps import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
 from ..estimators.greedy import PrivateGreedyLogisticRegression
-from ..estimators.lasso import PrivateLassoLogisticRegression
-from ..estimators.sparse_private import SparsePrivateLogisticRegression
+from ..estimators.lasso import LassoLogisticRegression
+from ..estimators.private_lasso import PrivateLassoLogisticRegression
+from ..estimators.select_refit import SparsePrivateLogisticRegression
 from ..estimators.sparsifier import SparsifierLogisticRegression
 from ..estimators.two_stage import TwoStageLogisticRegression
-from ..optimum import ExactSolver, PlainFrankWolfe
-from ..plan import Plan
-from ..solvers import Problem, Weights, open_loop_step
+from ..methods.private_lasso import Plan
+from ..optim.frank_wolfe import Problem, Weights, open_loop_step
+from ..optim.optimum import ExactSolver, PlainFrankWolfe
 from .trials import Trial
 
 BOUNDS = (-1, 1)
