@@ -3,16 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import estimators
+from .version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from .estimators import *  # noqa: F403
     from .estimators._repeats import RepeatedFitWarning
-    from .estimators.admm import PrivateADMMLogisticRegression
-    from .estimators.gradient_steps import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
-    from .estimators.greedy import PrivateGreedyLogisticRegression
-    from .estimators.lasso import LassoLogisticRegression
-    from .estimators.private_lasso import PrivateLassoLogisticRegression, PrivateLassoRegression
-    from .estimators.select_refit import SparsePrivateLogisticRegression
-    from .estimators.sparsifier import SparsePrivateRegression, SparsifierLogisticRegression
-    from .estimators.two_stage import TwoStageLogisticRegression
     from .methods.private_lasso import paper_iterations
     from .model import FittedModel
     from .model.statement import PrivacyStatement, WeakGuaranteeWarning
@@ -20,53 +16,37 @@ if TYPE_CHECKING:
     from .privacy.budget import Budget, BudgetExceededError, Neighbours
     from .schema import Schema, load_schema
 
-__version__ = "0.1.0"
-
 __all__ = [
     "Budget",
     "BudgetExceededError",
-    "DensePrivateLogisticRegression",
     "ExactSolver",
     "FittedModel",
-    "LassoLogisticRegression",
     "Neighbours",
     "PlainFrankWolfe",
     "PrivacyStatement",
-    "PrivateADMMLogisticRegression",
-    "PrivateGreedyLogisticRegression",
-    "PrivateIGHTLogisticRegression",
-    "PrivateLassoLogisticRegression",
-    "PrivateLassoRegression",
     "RepeatedFitWarning",
     "Schema",
-    "SparsePrivateLogisticRegression",
-    "SparsePrivateRegression",
-    "SparsifierLogisticRegression",
-    "TwoStageLogisticRegression",
     "WeakGuaranteeWarning",
     "load_schema",
     "paper_iterations",
 ]
+__all__ += estimators.__all__
 
 # Names are loaded when first used, so that `hardzero --help` need not wait for scikit-learn.
-_HOMES = {
-    "estimators._repeats": ("RepeatedFitWarning",),
-    "estimators.admm": ("PrivateADMMLogisticRegression",),
-    "estimators.gradient_steps": ("DensePrivateLogisticRegression", "PrivateIGHTLogisticRegression"),
-    "estimators.greedy": ("PrivateGreedyLogisticRegression",),
-    "estimators.lasso": ("LassoLogisticRegression",),
-    "estimators.private_lasso": ("PrivateLassoLogisticRegression", "PrivateLassoRegression"),
-    "estimators.select_refit": ("SparsePrivateLogisticRegression",),
-    "estimators.sparsifier": ("SparsePrivateRegression", "SparsifierLogisticRegression"),
-    "estimators.two_stage": ("TwoStageLogisticRegression",),
-    "methods.private_lasso": ("paper_iterations",),
-    "model": ("FittedModel",),
-    "model.statement": ("PrivacyStatement", "WeakGuaranteeWarning"),
-    "optim.optimum": ("ExactSolver", "PlainFrankWolfe"),
-    "privacy.budget": ("Budget", "BudgetExceededError", "Neighbours"),
-    "schema": ("Schema", "load_schema"),
+_HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.items()} | {
+    "Budget": "privacy.budget",
+    "BudgetExceededError": "privacy.budget",
+    "ExactSolver": "optim.optimum",
+    "FittedModel": "model",
+    "Neighbours": "privacy.budget",
+    "PlainFrankWolfe": "optim.optimum",
+    "PrivacyStatement": "model.statement",
+    "RepeatedFitWarning": "estimators._repeats",
+    "Schema": "schema",
+    "WeakGuaranteeWarning": "model.statement",
+    "load_schema": "schema",
+    "paper_iterations": "methods.private_lasso",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if not TYPE_CHECKING:  # else a type checker would accept any name
 

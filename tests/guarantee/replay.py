@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hardzero import progress
 from hardzero.estimators._repeats import _Family
 from hardzero.model import FittedModel
+from hardzero.optim import progress
 from hardzero.privacy import mechanisms
 from hardzero.privacy.mechanisms import NOBODY, Sensitive, SignedScores
 from hardzero.report.page import render_report

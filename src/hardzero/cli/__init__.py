@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from ..version import __version__
 from . import demo, model, reproduce, schema
 
 app = typer.Typer(
@@ -17,10 +18,8 @@ app = typer.Typer(
 
 @app.command(epilog="Example: hardzero version")
 def version() -> None:
-    """Print the installed version."""
-    from importlib.metadata import version as installed  # noqa: PLC0415 - slow to import, seldom needed
-
-    typer.echo(installed("hardzero"))
+    """Print the version."""
+    typer.echo(__version__)
 
 
 app.add_typer(schema.app, name="schema")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..estimators import CHOICES
 from .options import (
     AsJson,
     Delimiter,
@@ -33,18 +34,7 @@ if TYPE_CHECKING:
 _ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
 
 
-class Method(StrEnum):
-    """Methods by name; `hardzero.cli.actions.methods` knows their estimators."""
-
-    SELECT_REFIT = "select-refit"
-    SPARSIFIER = "sparsifier"
-    PRIVATE_LASSO = "private-lasso"
-    TWO_STAGE = "two-stage"
-    ADMM = "admm"
-    IGHT = "ight"
-    GREEDY = "greedy"
-    DENSE = "dense"
-    LASSO = "lasso"
+Method = StrEnum("Method", {name.upper().replace("-", "_"): name for name in CHOICES})  # type: ignore[misc]
 
 
 def fit(
@@ -65,7 +55,7 @@ def fit(
     ] = None,
     method: Annotated[
         Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
-    ] = Method.SELECT_REFIT,
+    ] = Method("select-refit"),
     option: Annotated[
         list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
     ] = None,
@@ -84,9 +74,9 @@ def fit(
     Bounds, categories and classes come from the schema, never from the table. The file holds released values only.
     """
     with clear_messages() as results:
-        from .. import progress
         from ..interrupts import held
         from ..model.statement import WeakGuaranteeWarning
+        from ..optim import progress
         from ..readers import declared_features, open_table
         from ..report import ready, render_report
         from ..schema.file import load_schema

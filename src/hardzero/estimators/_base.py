@@ -14,12 +14,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import checks, kernels, progress
+from .. import checks, kernels
 from ..data.bounded import MAX_ROWS, BoundedData, Bounds, FloatArray, Table
 from ..data.stacked import StackedData
 from ..methods.plans import default_delta
 from ..model.plain_text import shown
 from ..model.statement import PrivacyStatement, warn_if_weak
+from ..optim import progress
 from ..optim.frank_wolfe import Problem, Weights
 from ..optim.losses import Logistic, Loss, Softmax, Squared
 from ..privacy.budget import Budget, Neighbours

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..data.bounded import FloatArray
 from ..optim.frank_wolfe import Problem
+from ..optim.progress import counted
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import Event
 from ..privacy.randomness import Source
-from ..progress import counted
 from .objective import Perturbation, curvature, perturbed_logistic, plan_perturbation
 from .plans import charged
 from .rows import ClippedRows, soft_threshold

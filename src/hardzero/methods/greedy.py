@@ -10,12 +10,12 @@ import numpy as np
 from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray
 from ..optim.frank_wolfe import Problem
 from ..optim.losses import residual_cap, residual_codes
+from ..optim.progress import counted
 from ..privacy import accounting, mechanisms
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import Event, GaussianRelease, Repeated, Selection
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
-from ..progress import counted
 from .plans import charged
 from .rows import soft_threshold
 

@@ -17,11 +17,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-import hardzero
-
 from ..atomic import write_atomically
 from ..data.bounded import FloatArray
 from ..schema.columns import Feature, Schema
+from ..version import __version__
 from .fields import ModelFileError, parse
 from .matrix import matrix_of
 from .reader import FORMAT, VERSION, read_parts
@@ -72,7 +71,7 @@ class FittedModel:
     intercept_scaled: tuple[float, ...]
     privacy: PrivacyStatement
     schema: Schema | None = None
-    hardzero_version: str = hardzero.__version__
+    hardzero_version: str = __version__
 
     @classmethod
     def from_estimator(

@@ -17,9 +17,9 @@ from ..data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, CodeArray, Float
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
-from ..progress import counted
 from .frank_wolfe import Problem
 from .losses import Loss
+from .progress import counted
 from .standardise import Standard
 
 _MOMENTUM = 0.9

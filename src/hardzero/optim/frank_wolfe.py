@@ -13,10 +13,10 @@ from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray, Tabl
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Candidates, Sensitive, SignedScores
 from ..privacy.randomness import Source
-from ..progress import counted
 from .balls import Ball
 from .engine import engine_for
 from .losses import Loss, residual_cap
+from .progress import counted
 
 
 @dataclass(frozen=True)

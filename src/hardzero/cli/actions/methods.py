@@ -7,22 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import hardzero
-
+from ... import estimators
 from ...checks import InputError
-
-METHODS = {
-    "select-refit": "SparsePrivateLogisticRegression",
-    "sparsifier": "SparsifierLogisticRegression",
-    "private-lasso": "PrivateLassoLogisticRegression",
-    "two-stage": "TwoStageLogisticRegression",
-    "admm": "PrivateADMMLogisticRegression",
-    "ight": "PrivateIGHTLogisticRegression",
-    "greedy": "PrivateGreedyLogisticRegression",
-    "dense": "DensePrivateLogisticRegression",
-    "lasso": "LassoLogisticRegression",
-}
-"""Names on the command line, and classes. The last is not private."""
 
 _TAKEN = (
     "self",
@@ -44,7 +30,7 @@ def build_estimator(method: str, n_classes: int, privacy: Mapping[str, Any], opt
     Parameters
     ----------
     method : str
-        A key of `METHODS`.
+        A key of `hardzero.estimators.CHOICES`.
     n_classes : int
         Classes are numbered from 0.
     privacy : mapping
@@ -56,7 +42,7 @@ def build_estimator(method: str, n_classes: int, privacy: Mapping[str, Any], opt
     -------
     Data-independent.
     """
-    kind = getattr(hardzero, METHODS[method])
+    kind = estimators.named(estimators.CHOICES[method])
     parameters = inspect.signature(kind).parameters
     common = {name: value for name, value in privacy.items() if name in parameters}
     offered = [name for name in parameters if name not in _TAKEN]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hardzero
-from hardzero import progress
+from hardzero.optim import progress
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.uniform(-1, 1, size=(400, 6)), RNG.integers(0, 2, size=400)
