@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml setup.py $(wildcard src/hardzero/kernels/*.pyx src/hardzero/kernels/*.hpp)
 
-.PHONY: demo test lowest lint types unit experiments reproduce bench docs clean
+.PHONY: demo test lint types unit mutants lowest experiments reproduce bench docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hardzero demo --output demo --force
@@ -14,8 +14,8 @@ test: lint types unit
 
 # The oldest versions that pyproject.toml allows, with Python 3.11, for which all of them can be had: do they work?
 LOWEST := .venv-lowest
-LOWEST_TESTS := $(addprefix tests/test_,cli_model.py data.py encoder.py estimators.py lowest.py model_file.py \
-	model_file_tables.py onnx.py plain_text.py postgres.py readers.py report.py reproduce.py schema.py signals.py stacked.py)
+LOWEST_TESTS := $(addprefix tests/test_,cli_model.py data/bounded.py encoder.py estimators.py lowest.py model.py \
+	model_file_tables.py onnx.py model/plain_text.py postgres.py readers.py report.py reproduce.py schema/columns.py signals.py data/stacked.py)
 
 lowest:
 	$(LOWEST_PYTHON) -m venv --clear $(LOWEST)
@@ -35,6 +35,10 @@ unit: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --cov --cov-report=
 	$(BIN)/coverage report --include='src/hardzero/privacy/*' --fail-under=100
 	$(BIN)/coverage report
+
+# MUTANTS holds options, such as MUTANTS="--only gaussian-halved" or MUTANTS="--jobs 8".
+mutants: $(VENV)/.dev
+	$(BIN)/python -m tests.mutants.run $(MUTANTS)
 
 experiments: $(VENV)/.reproduce
 	$(BIN)/python experiments/flagship.py

@@ -402,7 +402,7 @@ def test_the_sample_that_the_demo_copies_fits_its_schema(tmp_path):
 
 def test_the_readmes_six_commands(tmp_path):
     pytest.importorskip("jinja2")
-    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
     (block,) = re.findall(r"```sh\n(.*?)```", readme, flags=re.DOTALL)
     commands = block.strip().splitlines()
     assert len(commands) == 6

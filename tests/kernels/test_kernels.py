@@ -18,7 +18,7 @@ from hardzero import kernels
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData
 from hardzero.kernels import reference
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 compiled_only = pytest.mark.skipif(kernels.compiled() is None, reason="the compiled loops are not built here")
 
 FIT = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SECTIONS = ["steps", "bandwidth", "selection", "optimum", "flagship", "growth", "memory"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hardzero.estimators import private_lasso as lasso
 from hardzero.estimators import select_refit as sparse_private
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("module", [lasso, sparse_private], ids=lambda module: module.__name__)

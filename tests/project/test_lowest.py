@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-spec = importlib.util.spec_from_file_location("lowest", Path(__file__).parent.parent / "tools" / "lowest.py")
+spec = importlib.util.spec_from_file_location("lowest", Path(__file__).parents[2] / "tools" / "lowest.py")
 tool = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(tool)
 

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 import hardzero
 from hardzero.cli import app
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 OTHER_VERSION = "98.7.6"
 """Written into one line of the copy that is built; must come out everywhere."""

@@ -286,7 +286,7 @@ def test_the_version_is_shown():
 @pytest.mark.parametrize("name", ["model-file.md", "report.md"])
 def test_what_the_pages_of_the_documentation_show_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = (Path(__file__).parent.parent / "docs" / name).read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / name).read_text(encoding="utf-8")
     names = {}
     for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
         exec(compile(block, name, "exec"), names)

@@ -14,7 +14,7 @@ from hardzero.reproduce.trials import DamagedResultsError, Runner, Trial, line_o
 
 from .toy_trials import TRIALS, failing, threads_of_worker, work
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def run(path, jobs=1, trials=TRIALS):

@@ -3,7 +3,6 @@
 import doctest
 from dataclasses import replace
 
-import hardzero.encoder
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -15,6 +14,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
+import hardzero.schema.encoder
 from hardzero import LassoLogisticRegression
 from hardzero.schema.cells import EncodingError
 from hardzero.schema.columns import Boolean, Categorical, Numeric, Ordered, Schema, Target
@@ -50,7 +50,7 @@ def encoded(column, cells, missing="zero"):
 
 
 def test_docstring_examples():
-    assert doctest.testmod(hardzero.encoder).failed == 0
+    assert doctest.testmod(hardzero.schema.encoder).failed == 0
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

@@ -35,6 +35,7 @@ _ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
 
 
 Method = StrEnum("Method", {name.upper().replace("-", "_"): name for name in CHOICES})  # type: ignore[misc]
+_USUAL = Method("select-refit")
 
 
 def fit(
@@ -55,7 +56,7 @@ def fit(
     ] = None,
     method: Annotated[
         Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
-    ] = Method("select-refit"),
+    ] = _USUAL,
     option: Annotated[
         list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
     ] = None,

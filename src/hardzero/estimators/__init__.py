@@ -1,7 +1,7 @@
 """The methods as scikit-learn estimators: validate, plan, run, present. No mathematics.
 
-This is the one list of them: public names and the choices of the command line come from here. Each is loaded when first
-used, so that `hardzero --help` need not wait for scikit-learn.
+This is the one list of them: public names and the choices of the command line come from here. Each is loaded when
+first used, so that `hardzero --help` need not wait for scikit-learn.
 """
 
 from importlib import import_module

@@ -1,0 +1,5 @@
+"""Faults in readers, cells, the model file and the command line."""
+
+from .mutant import Mutant
+
+MUTANTS: tuple[Mutant, ...] = ()
