@@ -63,7 +63,7 @@ def test_a_signal_while_predicting_removes_the_temporary_file(folder, number):
     before = files(folder)
     (folder / "new.csv").write_text("age,town\n1,2\n")
     ended = run_signalled(
-        folder, "hardzero.model_file:FittedModel.predict", number, ["predict", "saved.json", "new.csv", "-o", "o.csv"]
+        folder, "hardzero.model:FittedModel.predict", number, ["predict", "saved.json", "new.csv", "-o", "o.csv"]
     )
     assert ended.returncode == 128 + number
     assert ended.stderr == "interrupted; nothing was written\n"
@@ -84,7 +84,7 @@ def test_a_signal_before_the_report_says_that_the_model_is_there(folder, number)
 
 
 def test_a_signal_when_the_fit_has_just_ended_does_not_cost_the_model(folder):
-    ended = run_signalled(folder, "hardzero.commands.fit:keep_model", signal.SIGTERM, FIT[:-2])
+    ended = run_signalled(folder, "hardzero.cli.actions.fit:keep_model", signal.SIGTERM, FIT[:-2])
     assert ended.returncode == 143
     assert "complete: model.json" in ended.stderr
     assert json.loads((folder / "model.json").read_text())
@@ -92,14 +92,14 @@ def test_a_signal_when_the_fit_has_just_ended_does_not_cost_the_model(folder):
 
 def test_a_signal_while_fitting_says_that_nothing_was_written(folder):
     before = files(folder)
-    ended = run_signalled(folder, "hardzero.commands.fit:fit_rows", signal.SIGTERM, FIT)
+    ended = run_signalled(folder, "hardzero.cli.actions.fit:fit_rows", signal.SIGTERM, FIT)
     assert ended.returncode == 143
     assert ended.stderr == "interrupted; nothing was written\n"
     assert files(folder) == before
 
 
 def test_the_demo_says_what_it_has_written(folder):
-    place = "hardzero.commands.predict:write_predictions"
+    place = "hardzero.cli.actions.predict:write_predictions"
     ended = run_signalled(folder, place, signal.SIGINT, ["demo", "-o", "demo"])
     assert ended.returncode == 130
     (last,) = ended.stderr.splitlines()
@@ -111,7 +111,7 @@ def test_the_demo_says_what_it_has_written(folder):
     assert not [name for name in files(folder / "demo") if name.endswith(".tmp")]
 
 
-@pytest.mark.parametrize("module", ["typer", "numpy", "scipy.sparse", "hardzero.model"])
+@pytest.mark.parametrize("module", ["typer", "numpy", "scipy.sparse", "hardzero.model.file"])
 def test_a_signal_during_an_import_gives_no_traceback(folder, module):
     code = f"""
 import os, signal, sys

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from hardzero import PrivateGreedyLogisticRegression, PrivateIGHTLogisticRegression
+from hardzero.estimators import gradient_steps as gradient_estimators
+from hardzero.estimators import greedy as greedy_estimator
 from hardzero.methods import gradient_steps, greedy, rows
 from hardzero.optim.losses import Logistic
 from hardzero.privacy import mechanisms
@@ -89,7 +91,7 @@ def halved(plan):
 def test_steps_with_half_their_noise_are_caught_overspending(kind, neighbours, monkeypatch):
     """4,000 values tell σ to 1.1 %, hence ε: five standard errors above, a row that reaches only 98 % below."""
     assert 0.9 < epsilon_of_steps(kind, neighbours) < 1.06
-    monkeypatch.setattr(gradient_steps, "plan_gradient_steps", halved(gradient_steps.plan_gradient_steps))
+    monkeypatch.setattr(gradient_estimators, "plan_gradient_steps", halved(gradient_steps.plan_gradient_steps))
     assert epsilon_of_steps(kind, neighbours) > 1.8
 
 
@@ -97,7 +99,7 @@ def test_steps_with_half_their_noise_are_caught_overspending(kind, neighbours, m
 def test_greedy_descent_with_half_its_noise_is_caught_overspending(neighbours, monkeypatch):
     """400 values tell σ to 3.5 %, hence ε to about 2 %, as half of it is the choice."""
     assert 0.9 < epsilon_of_greedy(neighbours) < 1.1
-    monkeypatch.setattr(greedy, "plan_greedy", halved(greedy.plan_greedy))
+    monkeypatch.setattr(greedy_estimator, "plan_greedy", halved(greedy.plan_greedy))
     assert epsilon_of_greedy(neighbours) > 1.4
 
 
@@ -173,7 +175,7 @@ def test_a_dense_iterate_returned_as_sparse_is_caught(monkeypatch):
         return np.count_nonzero(model.coef_)
 
     assert kept() == 4
-    monkeypatch.setattr(gradient_steps, "keep_largest", lambda coef, count: coef)
+    monkeypatch.setattr(gradient_estimators, "keep_largest", lambda coef, count: coef)
     assert kept() == 12
 
 
@@ -210,7 +212,7 @@ def test_choosing_the_largest_gradient_without_a_mechanism_is_caught(monkeypatch
     assert abs(share_of_the_best() - 0.5) < 5 * math.sqrt(0.25 / 200)
     choice = "mechanisms.select(Sensitive(np.abs(gradient)), sensitivity, plan.eta, source)"
     twin = twin_of(greedy.greedy_descent, choice, "int(np.argmax(np.abs(gradient)))")
-    monkeypatch.setattr(greedy, "greedy_descent", twin)
+    monkeypatch.setattr(greedy_estimator, "greedy_descent", twin)
     charged, heard = charged_and_heard()
     assert charged == (6, [1] * 6)
     assert heard == (0, [1] * 6)
@@ -229,7 +231,7 @@ def test_measuring_every_coordinate_in_place_of_the_chosen_one_is_caught(monkeyp
     assert holds()
     number = "mechanisms.gaussian(Sensitive(gradient[chosen : chosen + 1]), sigma, source)[0]"
     twin = twin_of(greedy.greedy_descent, number, "mechanisms.gaussian(Sensitive(gradient), sigma, source)[chosen]")
-    for module in (greedy, greedy_tests):
+    for module in (greedy_estimator, greedy_tests):
         monkeypatch.setattr(module, "greedy_descent", twin)
     charged, heard = charged_and_heard()
     assert charged == (6, [1] * 6)

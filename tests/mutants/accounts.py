@@ -133,7 +133,7 @@ MUTANTS = (
     Mutant(
         "plans-not-checked",
         "a plan that costs too much is carried out",
-        _PLAN,
+        "methods/plans.py",
         "    if not spent <= budget:\n        raise",
         "    if not spent.delta <= budget.delta:\n        raise",
         in_file("methods/test_private_lasso", "test_a_plan_that_costs_too_much_is_never_returned"),
@@ -181,7 +181,7 @@ MUTANTS = (
     Mutant(
         "delta-of-one-in-n",
         "publishing one random record would be allowed",
-        _PLAN,
+        "methods/plans.py",
         "return math.pow(max(n_rows, 2), -1.5)",
         "return math.pow(max(n_rows, 2), -1.0)",
         in_file("methods/test_private_lasso", "test_default_delta_is_below_one_in_n"),

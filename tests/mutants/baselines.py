@@ -4,7 +4,7 @@ from .killers import DENSE, GREEDY, TWO_STAGE, in_file, moved, replayed, replaye
 from .mutant import Mutant
 
 _ROWS, _STEPS, _GREEDY, _TWO_STAGE, _ADMM, _OBJECTIVE = (
-    f"baselines/{name}.py" for name in ("rows", "gradient_steps", "greedy", "two_stage", "admm", "objective")
+    f"methods/{name}.py" for name in ("rows", "gradient_steps", "greedy", "two_stage", "admm", "objective")
 )
 
 MUTANTS = (

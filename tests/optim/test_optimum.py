@@ -283,7 +283,7 @@ def test_what_is_there_for_speed_does_not_change_the_optimum(
     problem = problem_of(stored(X), targets, loss)
     usual = l1_optimum(problem, radius, fit_intercept, tol=1e-7).weights
     for name, value in settings.items():
-        monkeypatch.setattr(f"hardzero.{name}", value)
+        monkeypatch.setattr(f"hardzero.optim.{name}", value)
     found = l1_optimum(problem, radius, fit_intercept, tol=1e-7)
     assert found.converged
     assert np.allclose(found.weights.coef, usual.coef, rtol=0, atol=5e-3)

@@ -58,7 +58,7 @@ def run(*command, cwd, check=True, **environment):
 def build_sdist(folder):
     """Build an sdist from a copy of the source tree with another version and with strays; return its path."""
     source = shutil.copytree(ROOT, folder / "source", ignore=NOT_SOURCE)
-    front = source / "src" / "hardzero" / "__init__.py"
+    front = source / "src" / "hardzero" / "version.py"
     changed, lines = re.subn(r'(?m)^__version__ = ".*"$', f'__version__ = "{OTHER_VERSION}"', front.read_text())
     assert lines == 1
     front.write_text(changed)

@@ -297,7 +297,7 @@ def test_models_are_read_and_shown_without_scikit_learn_and_what_is_optional():
     code = """
 import subprocess
 import sys
-import hardzero.model_file, hardzero.onnx_export, hardzero.report, hardzero.report.notebook
+import hardzero.model.file, hardzero.model.onnx, hardzero.report, hardzero.report.notebook
 print(*sorted({"sklearn", "jinja2", "onnx", "pyarrow"} & set(sys.modules)))
 """
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"

@@ -1,4 +1,4 @@
-"""Trials that take a moment each, for tests of the runner: python -m tests.toy_trials FILE JOBS"""
+"""Trials that take a moment each, for tests of the runner: python -m tests.reproduce.toy_trials FILE JOBS"""
 
 import os
 import sys
