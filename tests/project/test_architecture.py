@@ -33,8 +33,10 @@ MAY_IMPORT = {
     "estimators": ("privacy", "kernels", "data", "optim", "methods", "model", "report", "checks"),
     "datasets": ("checks",),
     "reproduce": ("privacy", "data", "optim", "methods", "estimators", "datasets", "checks"),
-    "cli": ("privacy", "data", "optim", "estimators", "schema", "readers", "model", "report", "datasets", "reproduce")
-    + ("checks", "atomic", "interrupts", "version"),
+    "cli": (
+        *("privacy", "data", "optim", "estimators", "schema", "readers", "model", "report", "datasets", "reproduce"),
+        *("checks", "atomic", "interrupts", "version"),
+    ),
     "__main__": ("interrupts", "cli"),
     "__init__": ("estimators", "methods", "model", "optim", "privacy", "schema", "version"),
 }
