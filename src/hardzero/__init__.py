@@ -1,5 +1,6 @@
 """Sparse linear models under differential privacy, with zeros that stay zero."""
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -48,9 +49,14 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "paper_iterations": "methods.private_lasso",
 }
 
+_RENAMED = {"SparsePrivateRegression": "SparsifierRegression"}
+
 if not TYPE_CHECKING:  # else a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
+        if name in _RENAMED:
+            warnings.warn(f"{name} is called {_RENAMED[name]} now", DeprecationWarning, stacklevel=2)
+            return __getattr__(_RENAMED[name])
         if name not in _HOME_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)

@@ -25,7 +25,7 @@ ESTIMATORS = [
     hardzero.PrivateGreedyLogisticRegression(**BASELINE, n_iter=300),
     hardzero.DensePrivateLogisticRegression(**BASELINE, n_iter=300),
     hardzero.PrivateLassoRegression(**LOOSE, target_bounds=(-10, 10), radius=10.0, fit_intercept=True),
-    hardzero.SparsePrivateRegression(**LOOSE, target_bounds=(-10, 10), radius=10.0, min_features=8, max_features=9),
+    hardzero.SparsifierRegression(**LOOSE, target_bounds=(-10, 10), radius=10.0, min_features=8, max_features=9),
 ]
 
 

@@ -28,8 +28,8 @@ from hardzero import (
     PrivateLassoLogisticRegression,
     PrivateLassoRegression,
     SparsePrivateLogisticRegression,
-    SparsePrivateRegression,
     SparsifierLogisticRegression,
+    SparsifierRegression,
     TwoStageLogisticRegression,
 )
 from hardzero.model.statement import PrivacyStatement
@@ -47,9 +47,9 @@ CLASSIFIERS = [
     DensePrivateLogisticRegression,
 ]
 BINARY = [TwoStageLogisticRegression, PrivateADMMLogisticRegression]
-REGRESSORS = [PrivateLassoRegression, SparsePrivateRegression]
+REGRESSORS = [PrivateLassoRegression, SparsifierRegression]
 PRIVATE = CLASSIFIERS + BINARY + REGRESSORS
-SPARSIFIERS = [SparsifierLogisticRegression, SparsePrivateRegression]
+SPARSIFIERS = [SparsifierLogisticRegression, SparsifierRegression]
 PUBLISHED = [PrivateLassoLogisticRegression, SparsifierLogisticRegression, *REGRESSORS]
 EVERY = [LassoLogisticRegression, *PRIVATE]
 every_private = pytest.mark.parametrize("kind", PRIVATE, ids=lambda kind: kind.__name__)
@@ -536,7 +536,7 @@ SPECIAL = {
     PrivateLassoRegression: {"target_bounds": [None, (1, 0), (0, [1, 2]), ("a", 1)]},
     SparsifierLogisticRegression: {},
     SparsePrivateLogisticRegression: {"max_features": [0, 2.5, "3", -1, True]},
-    SparsePrivateRegression: {"target_bounds": [None, (1, 0)]},
+    SparsifierRegression: {"target_bounds": [None, (1, 0)]},
     PrivateIGHTLogisticRegression: {"max_features": [0, 2.5, "3", -1, True]},
     PrivateGreedyLogisticRegression: {},
     DensePrivateLogisticRegression: {},

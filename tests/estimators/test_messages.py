@@ -22,7 +22,7 @@ SIGNS = ("73519", "7.35", WORD)
 """How the planted number and the planted word could show."""
 
 EVERY = [getattr(hardzero, name) for name in hardzero.__all__ if name.endswith("Regression")]
-REGRESSORS = [hardzero.PrivateLassoRegression, hardzero.SparsePrivateRegression]
+REGRESSORS = [hardzero.PrivateLassoRegression, hardzero.SparsifierRegression]
 CLASSIFIERS = [kind for kind in EVERY if kind not in REGRESSORS]
 
 

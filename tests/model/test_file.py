@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import hardzero
-from hardzero import LassoLogisticRegression, PlainFrankWolfe, PrivateLassoLogisticRegression, SparsePrivateRegression
+from hardzero import LassoLogisticRegression, PlainFrankWolfe, PrivateLassoLogisticRegression, SparsifierRegression
 from hardzero.atomic import write_atomically
 from hardzero.model import FittedModel, ModelFileError
 from hardzero.privacy.events import NotPrivate, Selection
@@ -73,7 +73,7 @@ def test_it_predicts_ten_thousand_rows_of_many_classes_to_one_in_a_million():
 
 def test_a_regression_predicts_numbers(binary_task):
     X, _ = binary_task
-    estimator = SparsePrivateRegression(epsilon=5.0, bounds=(-1, 1), target_bounds=(-4, 4)).fit(X, X[:, 0])
+    estimator = SparsifierRegression(epsilon=5.0, bounds=(-1, 1), target_bounds=(-4, 4)).fit(X, X[:, 0])
     model = FittedModel.from_estimator(estimator)
     assert not model.is_classifier
     np.testing.assert_allclose(model.predict(X), estimator.predict(X), rtol=1e-12)

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from hardzero import PrivateLassoLogisticRegression, SparsePrivateRegression
+from hardzero import PrivateLassoLogisticRegression, SparsifierRegression
 from hardzero.checks import MissingPackageError
 from hardzero.model import FittedModel
 from hardzero.model.onnx import to_onnx
@@ -110,7 +110,7 @@ def test_labels_keep_their_type(labels):
 
 def test_a_regression_has_one_output(binary_task):
     X, _ = binary_task
-    estimator = SparsePrivateRegression(epsilon=5.0, bounds=(-1, 1), target_bounds=(-4, 4)).fit(X, X[:, 0])
+    estimator = SparsifierRegression(epsilon=5.0, bounds=(-1, 1), target_bounds=(-4, 4)).fit(X, X[:, 0])
     (prediction,) = session(FittedModel.from_estimator(estimator)).run(None, {"X": X.astype(np.float32)})
     np.testing.assert_allclose(prediction[:, 0], estimator.predict(X), atol=1e-6)
 

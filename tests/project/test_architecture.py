@@ -202,6 +202,8 @@ def test_public_names_are_loaded_when_first_used():
     assert set(hardzero.__all__) <= set(dir(hardzero))
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         _ = hardzero.Nonsense
+    with pytest.warns(DeprecationWarning, match="SparsifierRegression now"):
+        assert hardzero.SparsePrivateRegression is hardzero.SparsifierRegression
     show = "print('sklearn' in sys.modules)"
     assert run_python(f"import sys, hardzero; {show}; hardzero.ExactSolver; {show}") == ["False", "False"]
     assert run_python(f"import sys, hardzero; hardzero.LassoLogisticRegression; {show}") == ["True"]

@@ -18,7 +18,7 @@ from hardzero import (
     LassoLogisticRegression,
     PlainFrankWolfe,
     SparsePrivateLogisticRegression,
-    SparsePrivateRegression,
+    SparsifierRegression,
 )
 from hardzero.checks import MissingPackageError
 from hardzero.model import FittedModel
@@ -161,7 +161,7 @@ def test_each_class_has_a_chart_and_a_table():
 
 def test_a_regression_has_no_odds(binary_task):
     X, _ = binary_task
-    estimator = SparsePrivateRegression(epsilon=5.0, bounds=(-1, 1), target_bounds=(-4, 4)).fit(X, X[:, 0])
+    estimator = SparsifierRegression(epsilon=5.0, bounds=(-1, 1), target_bounds=(-4, 4)).fit(X, X[:, 0])
     shown = Page(render_report(FittedModel.from_estimator(estimator)))
     assert "Change over the bounds" in shown.text
     assert "dds ratio" not in shown.text

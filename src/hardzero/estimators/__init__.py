@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .lasso import LassoLogisticRegression
     from .private_lasso import PrivateLassoLogisticRegression, PrivateLassoRegression
     from .select_refit import SparsePrivateLogisticRegression
-    from .sparsifier import SparsePrivateRegression, SparsifierLogisticRegression
+    from .sparsifier import SparsifierLogisticRegression, SparsifierRegression
     from .two_stage import TwoStageLogisticRegression
 
 __all__ = [
@@ -26,8 +26,8 @@ __all__ = [
     "PrivateLassoLogisticRegression",
     "PrivateLassoRegression",
     "SparsePrivateLogisticRegression",
-    "SparsePrivateRegression",
     "SparsifierLogisticRegression",
+    "SparsifierRegression",
     "TwoStageLogisticRegression",
 ]
 
@@ -42,7 +42,7 @@ MODULES = {
     "DensePrivateLogisticRegression": "gradient_steps",
     "LassoLogisticRegression": "lasso",
     "PrivateLassoRegression": "private_lasso",
-    "SparsePrivateRegression": "sparsifier",
+    "SparsifierRegression": "sparsifier",
 }
 """Where each estimator lives."""
 

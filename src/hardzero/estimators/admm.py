@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .. import checks
 from ..methods.admm import SHAPES, ADMMPlan, plan_admm, private_admm
 from ..methods.rows import ROW_NORMS, split_intercept, with_constant
 from ..optim.frank_wolfe import Problem, Weights
-from ._base import BinaryClassifier, PrivateFit, Shape
+from ._linear import Shape
+from ._parameters import parameters
+from ._private import PrivateBinaryClassifier
 
 
-class PrivateADMMLogisticRegression(PrivateFit, BinaryClassifier):
+@parameters
+class PrivateADMMLogisticRegression(PrivateBinaryClassifier):
     """Private ADMM with an L1 or an L½ penalty (Wang and Zhang 2020): objective perturbation in every round.
 
     P. Wang and H. Zhang, Differential privacy for sparse classification learning, Neurocomputing 375, 2020. Here the
@@ -20,8 +21,13 @@ class PrivateADMMLogisticRegression(PrivateFit, BinaryClassifier):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
-        As in :class:`SparsePrivateLogisticRegression`.
+    {epsilon}
+    {delta}
+    {bounds}
+    {neighbours}
+    {n_rows}
+    {random_state}
+    {classes}
     penalty : float, default=0.005
         Weight λ of the penalty, beside the mean loss.
     penalty_shape : {"l1", "l1/2"}, default="l1"
@@ -32,19 +38,13 @@ class PrivateADMMLogisticRegression(PrivateFit, BinaryClassifier):
         exceed epsilon/2.
     n_iter : int, default=5
         Rounds. More of them mean more noise in each.
-    row_norm : float, default=1.0
-        Rows, scaled to [-1, 1], are shrunk to this L2 length while fitting.
+    {row_norm}
     fit_intercept : bool, default=False
         Fit the weight of a constant feature as well, without a penalty. The published method has none.
 
     Attributes
     ----------
-    coef_, intercept_ : array
-        Weights in the features' own units, and the intercept.
-    support_ : array of int
-        Features with a nonzero weight.
-    privacy_ : PrivacyStatement
-        The guarantee; print it.
+    {fitted}
 
     Privacy
     -------
@@ -52,36 +52,12 @@ class PrivateADMMLogisticRegression(PrivateFit, BinaryClassifier):
     Proof: docs/proofs/admm.md and docs/proofs/objective-perturbation.md.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        bounds: Any = None,
-        neighbours: str = "zero-out",
-        n_rows: int | None = None,
-        penalty: float = 0.005,
-        penalty_shape: str = "l1",
-        coupling: float = 0.02,
-        n_iter: int = 5,
-        row_norm: float = 1.0,
-        classes: Any = None,
-        fit_intercept: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.n_rows = n_rows
-        self.penalty = penalty
-        self.penalty_shape = penalty_shape
-        self.coupling = coupling
-        self.n_iter = n_iter
-        self.row_norm = row_norm
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    penalty: float = 0.005
+    penalty_shape: str = "l1"
+    coupling: float = 0.02
+    n_iter: int = 5
+    row_norm: float = 1.0
+    fit_intercept: bool = False
 
     def _plan(self, shape: Shape) -> ADMMPlan:
         checks.flag("fit_intercept", self.fit_intercept)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from typing import Any
 
 from .. import checks
 from ..data.bounded import FloatArray
@@ -13,16 +12,19 @@ from ..methods.gradient_steps import GradientStepsPlan, noisy_steps, plan_gradie
 from ..methods.rows import ROW_NORMS, split_intercept, with_constant
 from ..methods.sparsifier import keep_largest
 from ..optim.frank_wolfe import Problem, Weights
-from ._base import LinearClassifier, PrivateFit, Shape
+from ._linear import Shape
+from ._parameters import parameters
+from ._private import PrivateClassifier
 
 
-class _GradientSteps(PrivateFit, LinearClassifier):
+@parameters
+class _GradientSteps(PrivateClassifier):
     """Parameters that both methods have."""
 
-    n_iter: Any
-    step_size: Any
-    row_norm: Any
-    fit_intercept: Any
+    n_iter: int = 100
+    step_size: float | None = None
+    row_norm: float = 1.0
+    fit_intercept: bool = False
 
     def _plan(self, shape: Shape) -> GradientStepsPlan:
         checks.flag("fit_intercept", self.fit_intercept)
@@ -45,6 +47,7 @@ class _GradientSteps(PrivateFit, LinearClassifier):
         """What is done to the weights after every step."""
 
 
+@parameters
 class PrivateIGHTLogisticRegression(_GradientSteps):
     """Private iterative gradient hard thresholding (Wang and Gu 2019): keep the largest weights after every step.
 
@@ -53,27 +56,25 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
-        As in :class:`SparsePrivateLogisticRegression`.
-    max_features : int, optional
-        Nonzero weights that survive a step, times the number of classes where there are more than two; √p by default.
+    {epsilon}
+    {delta}
+    {bounds}
+    {neighbours}
+    {n_rows}
+    {random_state}
+    {classes}
     n_iter : int, default=300
         Steps. More of them mean more noise in each.
-    step_size : float, optional
-        At most, and by default, 1/L, where L = row_norm²/4 (row_norm²/2 for more than two classes).
-    row_norm : float, default=1.0
-        Rows, scaled to [-1, 1], are shrunk to this L2 length while fitting.
+    {gradient_step}
+    {row_norm}
     fit_intercept : bool, default=False
         Add a constant feature whose weight is always kept. The published method has none.
+    max_features : int, optional
+        Nonzero weights that survive a step, times the number of classes where there are more than two; √p by default.
 
     Attributes
     ----------
-    coef_, intercept_ : array
-        Weights in the features' own units, and intercepts.
-    support_ : array of int
-        Features with a nonzero weight.
-    privacy_ : PrivacyStatement
-        The guarantee; print it.
+    {fitted}
 
     Privacy
     -------
@@ -81,34 +82,8 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
     Proof: docs/proofs/gradient-steps.md.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        bounds: Any = None,
-        neighbours: str = "zero-out",
-        n_rows: int | None = None,
-        max_features: int | None = None,
-        n_iter: int = 300,
-        step_size: float | None = None,
-        row_norm: float = 1.0,
-        classes: Any = None,
-        fit_intercept: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.n_rows = n_rows
-        self.max_features = max_features
-        self.n_iter = n_iter
-        self.step_size = step_size
-        self.row_norm = row_norm
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    n_iter: int = 300
+    max_features: int | None = None
 
     def _plan(self, shape: Shape) -> GradientStepsPlan:
         if self.max_features is not None:
@@ -126,6 +101,7 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
         return threshold
 
 
+@parameters
 class DensePrivateLogisticRegression(_GradientSteps):
     """Private gradient descent, every weight nonzero: shows what sparsity costs or gains.
 
@@ -133,21 +109,23 @@ class DensePrivateLogisticRegression(_GradientSteps):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
-        As in :class:`SparsePrivateLogisticRegression`.
+    {epsilon}
+    {delta}
+    {bounds}
+    {neighbours}
+    {n_rows}
+    {random_state}
+    {classes}
     n_iter : int, default=100
         Steps. More of them mean more noise in each.
-    step_size, row_norm, fit_intercept
-        As in :class:`PrivateIGHTLogisticRegression`.
+    {gradient_step}
+    {row_norm}
+    fit_intercept : bool, default=False
+        Add a constant feature, whose weight is the intercept.
 
     Attributes
     ----------
-    coef_, intercept_ : array
-        Weights in the features' own units, and intercepts.
-    support_ : array of int
-        Features with a nonzero weight: practically all.
-    privacy_ : PrivacyStatement
-        The guarantee; print it.
+    {fitted}
 
     Privacy
     -------
@@ -155,32 +133,10 @@ class DensePrivateLogisticRegression(_GradientSteps):
     Proof: docs/proofs/gradient-steps.md.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        bounds: Any = None,
-        neighbours: str = "zero-out",
-        n_rows: int | None = None,
-        n_iter: int = 100,
-        step_size: float | None = None,
-        row_norm: float = 1.0,
-        classes: Any = None,
-        fit_intercept: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.n_rows = n_rows
-        self.n_iter = n_iter
-        self.step_size = step_size
-        self.row_norm = row_norm
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    n_iter: int = 100
+    step_size: float | None = None
+    row_norm: float = 1.0
+    fit_intercept: bool = False
 
     def _sparse(self, problem: Problem) -> Callable[[FloatArray], FloatArray]:
         return lambda coef: coef

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .. import checks
 from ..methods.greedy import GreedyPlan, greedy_descent, plan_greedy
 from ..methods.rows import split_intercept, with_constant
 from ..optim.frank_wolfe import Problem, Weights
-from ._base import LinearClassifier, PrivateFit, Shape
+from ._linear import Shape
+from ._parameters import parameters
+from ._private import PrivateClassifier
 
 
-class PrivateGreedyLogisticRegression(PrivateFit, LinearClassifier):
+@parameters
+class PrivateGreedyLogisticRegression(PrivateClassifier):
     """Private greedy coordinate descent (Mangold et al. 2023): at most one more nonzero weight with every step.
 
     P. Mangold, A. Bellet, J. Salmon and M. Tommasi, High-dimensional private empirical risk minimization by greedy
@@ -20,8 +21,13 @@ class PrivateGreedyLogisticRegression(PrivateFit, LinearClassifier):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
-        As in :class:`SparsePrivateLogisticRegression`.
+    {epsilon}
+    {delta}
+    {bounds}
+    {neighbours}
+    {n_rows}
+    {random_state}
+    {classes}
     n_iter : int, default=100
         Steps, hence the largest number of nonzero weights.
     step_size : float, optional
@@ -34,12 +40,7 @@ class PrivateGreedyLogisticRegression(PrivateFit, LinearClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : array
-        Weights in the features' own units, and intercepts.
-    support_ : array of int
-        Features with a nonzero weight.
-    privacy_ : PrivacyStatement
-        The guarantee; print it.
+    {fitted}
 
     Privacy
     -------
@@ -47,32 +48,10 @@ class PrivateGreedyLogisticRegression(PrivateFit, LinearClassifier):
     Proof: docs/proofs/greedy.md.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        bounds: Any = None,
-        neighbours: str = "zero-out",
-        n_rows: int | None = None,
-        n_iter: int = 100,
-        step_size: float | None = None,
-        penalty: float = 0.0,
-        classes: Any = None,
-        fit_intercept: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.n_rows = n_rows
-        self.n_iter = n_iter
-        self.step_size = step_size
-        self.penalty = penalty
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    n_iter: int = 100
+    step_size: float | None = None
+    penalty: float = 0.0
+    fit_intercept: bool = False
 
     def _plan(self, shape: Shape) -> GreedyPlan:
         checks.flag("fit_intercept", self.fit_intercept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import field
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -10,9 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import checks
 from ..optim.frank_wolfe import Problem, Weights
 from ..optim.optimum import ExactSolver, NonPrivateSolver
-from ._base import LinearClassifier, NonPrivateFit, Shape
+from ._linear import LinearClassifier, Shape
+from ._parameters import parameters
+from ._private import NonPrivateFit
 
 
+@parameters
 class LassoLogisticRegression(NonPrivateFit, LinearClassifier):
     """Logistic regression with ‖w‖₁ ≤ radius, without privacy.
 
@@ -21,7 +25,7 @@ class LassoLogisticRegression(NonPrivateFit, LinearClassifier):
     radius : float, default=10.0
         Largest L1 norm of the weights on features scaled to [-1, 1]; over all classes together.
     bounds : pair
-        (lower, upper): numbers, or arrays with one entry a feature. The same units of ``radius`` as in the
+        (lower, upper): numbers, or arrays with one entry per feature. The same units of ``radius`` as in the
         private estimators, whose bounds must be public.
     classes : list of labels, optional
         All labels, of the same type as in ``y``; by default those in ``y``.
@@ -44,20 +48,10 @@ class LassoLogisticRegression(NonPrivateFit, LinearClassifier):
     Not private.
     """
 
-    def __init__(
-        self,
-        radius: float = 10.0,
-        *,
-        bounds: Any = None,
-        classes: Any = None,
-        fit_intercept: bool = True,
-        solver: NonPrivateSolver = ExactSolver(),  # noqa: B008  # frozen
-    ) -> None:
-        self.radius = radius
-        self.bounds = bounds
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.solver = solver
+    radius: float = field(default=10.0, kw_only=False)
+    classes: Any = None
+    fit_intercept: bool = True
+    solver: NonPrivateSolver = ExactSolver()
 
     def _plan(self, shape: Shape) -> float:
         checks.flag("fit_intercept", self.fit_intercept)

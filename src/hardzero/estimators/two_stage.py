@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from .. import checks
 from ..methods.rows import ROW_NORMS
 from ..methods.two_stage import TwoStagePlan, plan_two_stage, two_stage
 from ..optim.frank_wolfe import Problem, Weights
-from ._base import BinaryClassifier, PrivateFit, Shape
+from ._linear import Shape
+from ._parameters import parameters
+from ._private import PrivateBinaryClassifier
 
 
-class TwoStageLogisticRegression(PrivateFit, BinaryClassifier):
+@parameters
+class TwoStageLogisticRegression(PrivateBinaryClassifier):
     """Two-Stage (Kifer, Smith and Thakurta 2012): blocks vote for features, objective perturbation fits them.
 
     D. Kifer, A. Smith and A. Thakurta, Private convex empirical risk minimization and high-dimensional regression,
@@ -21,8 +23,13 @@ class TwoStageLogisticRegression(PrivateFit, BinaryClassifier):
 
     Parameters
     ----------
-    epsilon, delta, bounds, neighbours, n_rows, classes, random_state
-        As in :class:`SparsePrivateLogisticRegression`.
+    {epsilon}
+    {delta}
+    {bounds}
+    {neighbours}
+    {n_rows}
+    {random_state}
+    {classes}
     max_features : int, optional
         Features that are chosen; √p by default.
     n_blocks : int, optional
@@ -42,12 +49,7 @@ class TwoStageLogisticRegression(PrivateFit, BinaryClassifier):
 
     Attributes
     ----------
-    coef_, intercept_ : array
-        Weights in the features' own units, and the intercept.
-    support_ : array of int
-        Features with a nonzero weight.
-    privacy_ : PrivacyStatement
-        The guarantee; print it.
+    {fitted}
 
     Privacy
     -------
@@ -55,38 +57,13 @@ class TwoStageLogisticRegression(PrivateFit, BinaryClassifier):
     Proof: docs/proofs/two-stage.md and docs/proofs/objective-perturbation.md.
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        *,
-        bounds: Any = None,
-        neighbours: str = "zero-out",
-        n_rows: int | None = None,
-        max_features: int | None = None,
-        n_blocks: int | None = None,
-        radius: float = 10.0,
-        l2_penalty: float | None = None,
-        row_norm: float = 1.0,
-        selection_share: float = 0.5,
-        classes: Any = None,
-        fit_intercept: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.neighbours = neighbours
-        self.n_rows = n_rows
-        self.max_features = max_features
-        self.n_blocks = n_blocks
-        self.radius = radius
-        self.l2_penalty = l2_penalty
-        self.row_norm = row_norm
-        self.selection_share = selection_share
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
+    max_features: int | None = None
+    n_blocks: int | None = None
+    radius: float = 10.0
+    l2_penalty: float | None = None
+    row_norm: float = 1.0
+    selection_share: float = 0.5
+    fit_intercept: bool = False
 
     def _plan(self, shape: Shape) -> TwoStagePlan:
         checks.flag("fit_intercept", self.fit_intercept)

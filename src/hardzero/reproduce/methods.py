@@ -78,6 +78,7 @@ class RandomStartLasso(PrivateLassoLogisticRegression):
     def _run(self, problem: Problem, plan: Plan) -> Weights:
         weights = super()._run(problem, plan)
         left = np.prod([1 - open_loop_step(t) for t in range(1, plan.n_iter + 1)])
+        assert self.random_state is not None  # trials are seeded
         start = random_point(weights.coef.size, self.radius, self.random_state).reshape(weights.coef.shape)
         return Weights(weights.coef + left * start, weights.intercept)
 
