@@ -3,12 +3,13 @@
 from .killers import FLAGSHIP, LASSO, SPARSIFIER, in_file, moved, replayed, replayed_by_size
 from .mutant import Mutant
 
-_ACCOUNTING, _EVENTS, _BUDGET, _PLAN, _BASE = (
+_ACCOUNTING, _EVENTS, _BUDGET, _PLAN, _BASE, _INPUT = (
     "privacy/accounting.py",
     "privacy/events.py",
     "privacy/budget.py",
     "methods/private_lasso.py",
-    "estimators/_base.py",
+    "estimators/_linear.py",
+    "estimators/_input.py",
 )
 _CONSTANTS = in_file("privacy/test_events", "test_costs_are_the_theorems_constants")
 
@@ -205,7 +206,7 @@ MUTANTS = (
     Mutant(
         "statement-shows-the-true-number-of-rows",
         "under add-remove that number is secret",
-        _BASE,
+        "estimators/_private.py",
         "        rows = self._public_rows(counted)\n        if",
         "        rows = counted\n        if",
         (replayed_by_size(FLAGSHIP),),
@@ -213,7 +214,7 @@ MUTANTS = (
     Mutant(
         "statement-claims-what-was-asked",
         "the published noise guarantees less than that",
-        _BASE,
+        "estimators/_private.py",
         "            plan.spent.epsilon,\n",
         "            plan.budget.epsilon,\n",
         in_file("estimators/test_estimators", "test_published_noise_reports_what_is_proved"),
@@ -221,7 +222,7 @@ MUTANTS = (
     Mutant(
         "statement-drops-an-event",
         "a release is not told of",
-        _BASE,
+        "estimators/_private.py",
         "            plan.events,\n",
         "            plan.events[1:],\n",
         in_file("guarantee/test_small_leaks", "test_every_call_of_a_mechanism_is_an_event_of_the_plan"),
@@ -229,7 +230,7 @@ MUTANTS = (
     Mutant(
         "seeded-fit-not-stamped",
         "the noise can be subtracted, and the model claims to be private",
-        _BASE,
+        "estimators/_private.py",
         "seeded=self.random_state is not None",
         "seeded=False",
         in_file("estimators/test_estimators", "test_a_seeded_fit_is_stamped"),
@@ -245,7 +246,7 @@ MUTANTS = (
     Mutant(
         "seed-zero-not-stamped",
         "zero is a seed as well",
-        _BASE,
+        "estimators/_private.py",
         "seeded=self.random_state is not None",
         "seeded=bool(self.random_state)",
         in_file("estimators/test_estimators", "test_a_seeded_fit_is_stamped"),
@@ -253,17 +254,17 @@ MUTANTS = (
     Mutant(
         "classes-read-from-the-labels",
         "a label that one record has would show whether it is there",
-        _BASE,
-        "        if self.classes is None:\n            classes, places",
-        "        if True:\n            classes, places",
+        _INPUT,
+        "if classes is None or (isinstance(classes, str) and classes == FROM_Y):",
+        "if True:",
         (replayed(FLAGSHIP),),
     ),
     Mutant(
         "a-message-that-quotes-labels",
         "an error that goes to a log shows a record",
-        _BASE,
+        _INPUT,
         'raise ValueError("y holds labels that are not in classes; add them or remove those rows")',
-        'raise ValueError(f"y holds labels that are not in classes: {sorted(set(y) - set(classes))}")',
+        'raise ValueError(f"y holds labels that are not in classes: {sorted(set(y) - set(given))}")',
         in_file("guarantee/test_small_leaks", "test_a_label_outside_the_classes_is_not_quoted"),
     ),
     Mutant(

@@ -151,8 +151,8 @@ MUTANTS = (
         "minimum-too-coarse",
         "the minimiser is missed by more than its noise hides",
         _OBJECTIVE,
-        "if length <= 0.5 * _GAP * convexity:",
-        "if length <= 500 * _GAP * convexity:",
+        "linear) <= 0.75 * _GAP * convexity:",
+        "linear) <= 750 * _GAP * convexity:",
         in_file("methods/test_objective", "test_the_minimiser_is_missed_by_no_more_than_the_gap"),
     ),
     Mutant(

@@ -46,8 +46,8 @@ MUTANTS = (
         "screening-at-exact-rates",
         "class counts leave through the cap, without noise",
         _REFIT,
-        "rates = rates_of(mechanisms.gaussian(counts, sigma, source) / (n * RESIDUAL_ONE), n)",
-        "rates = rates_of(mechanisms.exact(counts) / (n * RESIDUAL_ONE), n)",
+        "rates_of(mechanisms.gaussian(class_sums(problem), sigma, source) / (n * RESIDUAL_ONE), n)",
+        "rates_of(mechanisms.exact(class_sums(problem)) / (n * RESIDUAL_ONE), n)",
         (replayed(FLAGSHIP_WIDE),),
     ),
     Mutant(
