@@ -142,4 +142,4 @@ def test_a_table_row_of_a_real_data_set(tmp_path):
 
 
 def test_data_sets_of_the_experiments_are_known():
-    assert set(experiments.DATA_SETS) - {"synthetic"} <= set(datasets.sources())
+    assert set(experiments.DATA_SETS) - {"synthetic"} <= set(datasets.origins())

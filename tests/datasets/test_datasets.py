@@ -77,9 +77,9 @@ def register(monkeypatch):
 
     def put(name: str, files: dict[str, bytes], **changes) -> None:
         digests = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
-        source = replace(datasets.sources()[name], parts={"train": digests}, **changes)
-        registry = {**datasets.sources(), name: source}
-        monkeypatch.setattr(datasets, "sources", lambda: registry)
+        source = replace(datasets.origins()[name], parts={"train": digests}, **changes)
+        registry = {**datasets.origins(), name: source}
+        monkeypatch.setattr(datasets, "origins", lambda: registry)
 
     return put
 
@@ -140,7 +140,7 @@ def test_agrees_with_the_published_figures(loaded, name, part, rows, features, n
 
 def test_every_registered_part_is_checked_above():
     listed = {getattr(row, "values", row)[:2] for row in PUBLISHED}
-    registered = {(name, part) for name, source in datasets.sources().items() for part in source.parts}
+    registered = {(name, part) for name, source in datasets.origins().items() for part in source.parts}
     assert registered - listed == {("gisette", "train")}  # its file is on few machines, its checksum unknown
 
 

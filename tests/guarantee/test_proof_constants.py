@@ -18,8 +18,8 @@ from hardzero.data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, BoundedDa
 from hardzero.methods.private_lasso import paper_noise
 from hardzero.methods.sparsifier import keep_largest, scaled_count
 from hardzero.optim.balls import L1Ball
-from hardzero.optim.descent import Descent, Iterate, noisy_descent
-from hardzero.optim.frank_wolfe import ExponentialSelector, Problem, frank_wolfe, residual_sum_sensitivity
+from hardzero.optim.descent import DescentPlan, noisy_descent
+from hardzero.optim.frank_wolfe import ExponentialSelector, Problem, Weights, frank_wolfe, residual_sum_sensitivity
 from hardzero.optim.losses import Logistic, Softmax, Squared, residual_cap, residual_codes
 from hardzero.optim.optimum import l1_optimum
 from hardzero.optim.standardise import Standard
@@ -688,8 +688,8 @@ def test_a_descent_stays_within_its_bound_however_far_the_public_number_is_off(l
     standard = Standard(np.zeros(p), np.full(p, 0.02), np.ones(p), np.full(loss.outputs, 0.5))
     rate, clip = loss.intercept_rate / (public * (p + 1.0)), 0.5 * math.sqrt(p)
     assert rate * max(clip, loss.residual_norm) <= 4 / public
-    start = Iterate(np.zeros((loss.outputs, p)), np.zeros(loss.outputs))
-    plan = Descent(steps, rate, clip, 1, np.ones((loss.outputs, p), dtype=bool))
+    start = Weights(np.zeros((loss.outputs, p)), np.zeros(loss.outputs))
+    plan = DescentPlan(steps, rate, clip, 1, np.ones((loss.outputs, p), dtype=bool))
     end = noisy_descent(problem, standard, start, plan, SeededSource(9))
     moved = max(np.abs(end.coef).max(), np.abs(end.intercept).max())
     noise = 20 / RESIDUAL_ONE  # ten standard deviations, twice for an intercept

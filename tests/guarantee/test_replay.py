@@ -95,10 +95,12 @@ class TestTwins:
     def test_noise_that_follows_the_records(self, monkeypatch):
         from hardzero.methods import select_refit
 
-        plan_descent = select_refit.plan_descent
+        prepare_descent = select_refit.prepare_descent
 
         def followed(loss, standard, mask, n_rows, steps, noise, contributions):
-            return plan_descent(loss, standard, mask, n_rows, steps, noise * (1 + followed.calls % 2), contributions)
+            return prepare_descent(
+                loss, standard, mask, n_rows, steps, noise * (1 + followed.calls % 2), contributions
+            )
 
         followed.calls = 0
         run = hardzero.SparsePrivateLogisticRegression._run
@@ -107,7 +109,7 @@ class TestTwins:
             followed.calls = int(np.count_nonzero(problem.targets[0]))
             return run(self, problem, plan)
 
-        monkeypatch.setattr(select_refit, "plan_descent", followed)
+        monkeypatch.setattr(select_refit, "prepare_descent", followed)
         monkeypatch.setattr(hardzero.SparsePrivateLogisticRegression, "_run", counted)
         case = CASES[0]
         one, other = records(case, 1), records(case, 1)

@@ -11,7 +11,7 @@ from scipy import integrate, sparse
 from scipy.special import expit
 
 from hardzero import SparsePrivateLogisticRegression
-from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE
+from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.methods import select_refit
 from hardzero.methods.select_refit import (
     Screen,
@@ -22,7 +22,8 @@ from hardzero.methods.select_refit import (
     select_and_refit,
     start_intercept,
 )
-from hardzero.optim.losses import Logistic
+from hardzero.optim.frank_wolfe import Problem
+from hardzero.optim.losses import Logistic, Squared
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.events import PureRelease, Selection
@@ -437,3 +438,14 @@ def test_without_a_seed_a_fit_is_private_and_with_one_it_says_that_it_is_not():
     assert not seeded[0].privacy_.is_private
     assert "NOT PRIVATE" in repr(seeded[0].privacy_)
     assert np.array_equal(seeded[0].coef_, seeded[1].coef_)
+
+
+def test_a_loss_without_a_refit_is_refused_before_anything_is_released():
+    """Its residuals are not those of cross-entropy, which the descent's loops compute."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(50, 3))
+    data = BoundedData.from_matrix(X, Bounds.parse((-1, 1), 3))
+    plan = plan_select_refit(Budget(1.0, 1e-6), Neighbours.ZERO_OUT, 50, 3, 1)
+    with recording() as recorder, pytest.raises(TypeError, match="Squared has no refit"):
+        select_and_refit(Problem(data, X[:, :1], Squared(1.0)), plan, SeededSource(0))
+    assert not recorder.sums
+    assert not recorder.scores

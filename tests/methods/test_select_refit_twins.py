@@ -13,7 +13,8 @@ from hardzero.methods import select_refit
 from hardzero.methods.select_refit import plan_select_refit, select_and_refit
 from hardzero.optim import descent
 from hardzero.optim import standardise as standard
-from hardzero.optim.descent import Iterate, noisy_descent, plan_descent
+from hardzero.optim.descent import noisy_descent, prepare_descent
+from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.losses import Logistic, Softmax
 from hardzero.optim.standardise import Standard
 from hardzero.privacy import mechanisms
@@ -73,7 +74,7 @@ def test_lengths_that_forget_the_centre_are_caught(monkeypatch):
         p = 3
         moved = Standard(np.full(p, 0.9), np.full(p, 0.05), np.ones(p), np.array([0.5]))
         X, y = np.zeros((3, p)), np.array([0, 1, 1])
-        start = Iterate(np.zeros((1, p)), np.zeros(1))
+        start = Weights(np.zeros((1, p)), np.zeros(1))
         args = (Logistic(), Neighbours.ZERO_OUT, X, y, moved, np.ones((1, p), dtype=bool), start)
         pairs, sensitivity = gradients_of_both(*args)
         return all(within(one, other, sensitivity) for one, other in pairs)
@@ -162,7 +163,7 @@ def step_noise():
     rng = np.random.default_rng(40)
     X, y = rng.uniform(-1, 1, size=(50, P)), rng.integers(0, 2, size=50)
     moments = Standard(np.zeros(P), np.full(P, 0.6), np.ones(P), np.array([0.5]))
-    plan = plan_descent(Logistic(), moments, np.ones((1, P), dtype=bool), 50, 8, 1.0, 1)
+    plan = prepare_descent(Logistic(), moments, np.ones((1, P), dtype=bool), 50, 8, 1.0, 1)
     noises = []
     release = mechanisms.gaussian
 
@@ -173,7 +174,7 @@ def step_noise():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mechanisms, "gaussian", listening)
-        start = Iterate(np.zeros((1, P)), np.zeros(1))
+        start = Weights(np.zeros((1, P)), np.zeros(1))
         noisy_descent(problem_of(Logistic(), X, y), moments, start, plan, SeededSource(41))
     return np.array(noises)
 

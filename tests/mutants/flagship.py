@@ -86,8 +86,8 @@ MUTANTS = (
         "rate-of-descent-by-the-true-number-of-rows",
         "under add-remove that number is secret",
         _REFIT,
-        "descent = plan_descent(loss, standard, mask, problem.n_rows,",
-        "descent = plan_descent(loss, standard, mask, problem.data.n_rows,",
+        "descent = prepare_descent(loss, standard, mask, problem.n_rows,",
+        "descent = prepare_descent(loss, standard, mask, problem.data.n_rows,",
         (replayed_by_size(FLAGSHIP),),
     ),
     Mutant(
@@ -246,8 +246,8 @@ MUTANTS = (
         "descent-intercepts-without-noise",
         "sums of residuals leave as they are",
         _DESCENT,
-        "return Iterate(coef, released[inside:] / _INTERCEPT_WEIGHT)",
-        "return Iterate(coef, mechanisms.exact(sums)[inside:] / RESIDUAL_ONE / _INTERCEPT_WEIGHT)",
+        "return Weights(coef, released[inside:] / _INTERCEPT_WEIGHT)",
+        "return Weights(coef, mechanisms.exact(sums)[inside:] / RESIDUAL_ONE / _INTERCEPT_WEIGHT)",
         (replayed(FLAGSHIP),),
     ),
     Mutant(

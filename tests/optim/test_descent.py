@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from hardzero.data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE
 from hardzero.optim import descent
-from hardzero.optim.descent import Descent, Iterate, iterate_error, noisy_descent, plan_descent
+from hardzero.optim.descent import DescentPlan, iterate_error, noisy_descent, prepare_descent
+from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.losses import Logistic, Softmax
 from hardzero.optim.standardise import Standard
 from hardzero.privacy.budget import Neighbours
@@ -44,7 +45,7 @@ def released(draw, loss, p):
         mask[:] = True
     coef = of(st.sampled_from([0.0, 30.0, -30.0]) | st.floats(-3, 3), loss.outputs * p).reshape(loss.outputs, p)
     intercept = of(st.floats(-5, 5), loss.outputs)
-    return Standard(centre, scale, spread, rates), mask, Iterate(coef, intercept)
+    return Standard(centre, scale, spread, rates), mask, Weights(coef, intercept)
 
 
 def gradient_sums(problem, standard, start, plan, seed=0):
@@ -62,7 +63,7 @@ def gradients_of_both(loss, relation, X, y, standard, mask, start, store=np.asar
     compared only where the number of rows that are there cannot have entered: at the first step.
     """
     contributions = relation.contributions if contributions is None else contributions
-    plan = plan_descent(loss, standard, mask, len(X), STEPS, 1.0, contributions)
+    plan = prepare_descent(loss, standard, mask, len(X), STEPS, 1.0, contributions)
     one, other = (
         gradient_sums(problem_of(loss, *side, store), standard, start, plan, seed)
         for side in neighbours_of(relation, X, y)
@@ -94,7 +95,7 @@ def worst_pair(loss, relation):
     X = np.array([[1.0, -1.0, 1.0], [0.0, 0.0, 0.0], [1.0, -1.0, 1.0]])
     y = np.array([0, 1, 1])
     wrong = np.array([-12.0]) if loss.outputs == 1 else np.array([12.0, -12.0, -12.0])
-    start = Iterate(np.zeros((loss.outputs, p)), wrong * (relation is not Neighbours.REPLACE_ONE))
+    start = Weights(np.zeros((loss.outputs, p)), wrong * (relation is not Neighbours.REPLACE_ONE))
     return (loss, relation, X, y, standard, np.ones((loss.outputs, p), dtype=bool), start)
 
 
@@ -121,10 +122,10 @@ def test_each_row_alone_is_no_longer_than_the_clip(loss, data):
     """In rational arithmetic, at the doubles that are used: no rounding hides anything."""
     X, y = data.draw(records(loss))
     standard, mask, start = data.draw(released(loss, X.shape[1]))
-    plan = plan_descent(loss, standard, mask, len(X), STEPS, 1.0, 1)
+    plan = prepare_descent(loss, standard, mask, len(X), STEPS, 1.0, 1)
     problem = problem_of(loss, X, y)
     squares = descent._row_squares(problem, standard, mask)
-    at = Iterate(start.coef * mask, start.intercept)
+    at = Weights(start.coef * mask, start.intercept)
     clipped, plain = descent._clipped_codes(problem, standard, at, squares, plan.clip)
     rows = (problem.data.columns() * FEATURE_ONE).astype(int)
     limit = (Fraction(descent._INTERCEPT_WEIGHT) * RESIDUAL_ONE) ** 2 * (1 if loss.outputs == 1 else 2)
@@ -145,7 +146,7 @@ def test_a_rows_codes_do_not_depend_on_the_other_rows(loss, store):
     rng = np.random.default_rng(12)
     X, y = rng.uniform(-1, 1, size=(70, 5)), rng.integers(0, max(loss.outputs, 2), size=70)
     moments = Standard(rng.uniform(-1, 1, 5), rng.uniform(0.1, 1, 5), np.ones(5), np.full(loss.outputs, 0.3))
-    at = Iterate(rng.standard_normal((loss.outputs, 5)), rng.standard_normal(loss.outputs))
+    at = Weights(rng.standard_normal((loss.outputs, 5)), rng.standard_normal(loss.outputs))
     mask = np.ones((loss.outputs, 5), dtype=bool)
 
     def codes(rows):
@@ -202,7 +203,7 @@ def test_sigma_is_noise_times_length_and_slack(loss, contributions):
     standard = Standard(np.zeros(3), np.ones(3), np.array([1.0, 0.5, -2.0]), np.full(loss.outputs, 0.5))
     mask = np.ones((loss.outputs, 3), dtype=bool)
     mask[0, 1] = False
-    plan = plan_descent(loss, standard, mask, 10**6, 9, 3.7, contributions)
+    plan = prepare_descent(loss, standard, mask, 10**6, 9, 3.7, contributions)
     d = int(mask.sum()) + loss.outputs
     length = math.hypot(plan.clip, 0.5 * loss.residual_norm)
     sensitivity = contributions * math.ceil(length * RESIDUAL_ONE) + math.ceil((2 + MAX_ROWS / 2**24) * math.sqrt(d))
@@ -218,9 +219,9 @@ def test_masked_weights_stay_zero_and_others_move():
     mask = np.array([[1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 1, 1]], dtype=bool)
     loss = Softmax(3)
     standard = Standard(np.zeros(4), np.full(4, 0.6), np.ones(4), np.full(3, 1 / 3))
-    plan = plan_descent(loss, standard, mask, 500, 10, 1.0, 1)
+    plan = prepare_descent(loss, standard, mask, 500, 10, 1.0, 1)
     end = noisy_descent(
-        problem_of(loss, X, y), standard, Iterate(np.ones((3, 4)), np.zeros(3)), plan, SeededSource(8)
+        problem_of(loss, X, y), standard, Weights(np.ones((3, 4)), np.zeros(3)), plan, SeededSource(8)
     )
     assert np.array_equal(end.coef != 0, mask)
     assert np.all(np.isfinite(end.intercept))
@@ -233,8 +234,8 @@ def test_without_much_noise_the_direction_is_found(store):
     X = rng.uniform(-1, 1, size=(4000, 2))
     y = rng.random(4000) < 1 / (1 + np.exp(-(2 * X[:, 0] - X[:, 1] + 0.5)))
     standard = Standard(X.mean(axis=0), X.std(axis=0), np.ones(2), np.array([y.mean()]))
-    plan = plan_descent(Logistic(), standard, np.ones((1, 2), dtype=bool), 4000, 200, 1e-3, 1)
-    start = Iterate(np.zeros((1, 2)), np.zeros(1))
+    plan = prepare_descent(Logistic(), standard, np.ones((1, 2), dtype=bool), 4000, 200, 1e-3, 1)
+    start = Weights(np.zeros((1, 2)), np.zeros(1))
     end = noisy_descent(problem_of(Logistic(), X, y, store), standard, start, plan, SeededSource(10))
     coef = end.coef / standard.scale
     assert 1.8 < coef[0, 0] < 3.0
@@ -265,16 +266,16 @@ def simulated_error(plan, curvature, n_rows, runs, seed):
 def test_the_iterates_error_is_that_of_a_simulation(steps, pull):
     """20,000 runs: a standard error of half a per cent."""
     n_rows, rate = 1000, 0.004
-    plan = Descent(steps, rate, 1.0, 12 * RESIDUAL_ONE, np.ones((1, 1), dtype=bool))
+    plan = DescentPlan(steps, rate, 1.0, 12 * RESIDUAL_ONE, np.ones((1, 1), dtype=bool))
     curvature = pull / (rate * n_rows)
     error = float(iterate_error(plan, curvature, n_rows))
     assert simulated_error(plan, curvature, n_rows, 20_000, 11) == pytest.approx(error, rel=0.03)
-    twice = Descent(steps, rate, 1.0, 24 * RESIDUAL_ONE, plan.mask)
+    twice = DescentPlan(steps, rate, 1.0, 24 * RESIDUAL_ONE, plan.mask)
     assert float(iterate_error(twice, curvature, n_rows)) == pytest.approx(2 * error)
 
 
 def test_flat_directions_are_the_noisiest():
-    plan = Descent(100, 0.004, 1.0, RESIDUAL_ONE, np.ones((1, 1), dtype=bool))
+    plan = DescentPlan(100, 0.004, 1.0, RESIDUAL_ONE, np.ones((1, 1), dtype=bool))
     errors = [float(iterate_error(plan, curvature, 1000)) for curvature in (0.25, 0.1, 0.01, 0.0)]
     assert np.all(np.diff(errors) > 0)
     assert np.all(np.isfinite(errors))

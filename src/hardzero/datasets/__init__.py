@@ -87,7 +87,7 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Source:
+class Origin:
     """Where a data set comes from and how it is read; ``samples/sources.toml`` explains the fields.
 
     Notes
@@ -109,17 +109,17 @@ class Source:
 
 
 @cache
-def sources() -> Mapping[str, Source]:
-    """Give the registry: a `Source` for each known name.
+def origins() -> Mapping[str, Origin]:
+    """Give the registry: a `Origin` for each known name.
 
     Notes
     -----
     **Privacy.** Data-independent.
     """
 
-    def source(table: dict[str, Any]) -> Source:
+    def source(table: dict[str, Any]) -> Origin:
         fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
-        return Source(**fields)
+        return Origin(**fields)
 
     return {name: source(table) for name, table in tomllib.loads(_bundled("sources.toml").decode()).items()}
 
@@ -132,10 +132,10 @@ def available() -> list[str]:
     **Privacy.** Data-independent: looks at file names only.
     """
 
-    def found(source: Source) -> bool:
+    def found(source: Origin) -> bool:
         return any(all(_locate(file) for file in files) for files in source.parts.values())
 
-    return [name for name, source in sources().items() if found(source)]
+    return [name for name, source in origins().items() if found(source)]
 
 
 def load(name: str, part: str = "train", *, verify: bool = True) -> Dataset:
@@ -161,7 +161,7 @@ def load(name: str, part: str = "train", *, verify: bool = True) -> Dataset:
     -----
     **Privacy.** Sensitive: returns the raw records.
     """
-    source = _choose("name", name, sources())
+    source = _choose("name", name, origins())
     files = _choose("part", part, source.parts)
     paths = [_locate(file) or _missing(file, source) for file in files]
     if verify:
@@ -184,7 +184,7 @@ def load_adult_sample(part: str = "train") -> Dataset:
     """
     files = {"train": "adult-sample.csv.xz", "test": "adult-sample-test.csv.xz"}
     rows = lzma.decompress(_bundled(_choose("part", part, files)))
-    return _build("adult-sample", sources()["adult"], [rows])
+    return _build("adult-sample", origins()["adult"], [rows])
 
 
 def make_synthetic(n_rows: int = 10_000, n_features: int = 100, *, seed: int) -> tuple[Dataset, FloatArray]:
@@ -294,7 +294,7 @@ def _locate(file: str) -> Path | None:
     return next((folder / file for folder in _folders() if folder and (folder / file).is_file()), None)
 
 
-def _missing(file: str, source: Source) -> NoReturn:
+def _missing(file: str, source: Origin) -> NoReturn:
     named, cached = _folders()
     raise DataNotFound(
         f"the data file {file!r} is neither in the folder that HARDZERO_DATA names "
@@ -310,7 +310,7 @@ def _sha256(path: Path, mtime_ns: int, size: int) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _check(path: Path, expected: str, source: Source) -> None:
+def _check(path: Path, expected: str, source: Origin) -> None:
     stat = path.stat()
     if expected and (found := _sha256(path, stat.st_mtime_ns, stat.st_size)) != expected:
         raise ValueError(
@@ -319,7 +319,7 @@ def _check(path: Path, expected: str, source: Source) -> None:
         )
 
 
-def _build(name: str, source: Source, contents: Sequence[bytes]) -> Dataset:
+def _build(name: str, source: Origin, contents: Sequence[bytes]) -> Dataset:
     X, y = _READERS[source.format](contents, source)
     if not np.isin(y, source.classes).all():
         raise ValueError(f"{name}: the file has labels other than the public classes {source.classes}")
@@ -332,7 +332,7 @@ def _build(name: str, source: Source, contents: Sequence[bytes]) -> Dataset:
     return Dataset(name, X, y, limits, source.bounds_basis, source.classes, names or None, source.description)
 
 
-def _columns(source: Source) -> dict[str, str]:
+def _columns(source: Origin) -> dict[str, str]:
     """Give the columns of a table, each with its range ("0..100") or its categories ("a, b, c")."""
     lines = _bundled(source.columns).decode().splitlines() if source.columns else []
     return dict(line.split(": ") for line in lines if not line.startswith("#"))
@@ -350,14 +350,14 @@ def _features(columns: Mapping[str, str]) -> tuple[tuple[str, ...], Bounds]:
     return tuple(features), (pairs[:, 0], pairs[:, 1])
 
 
-def _read_libsvm(contents: Sequence[bytes], source: Source) -> tuple[Matrix, NDArray[Any]]:
+def _read_libsvm(contents: Sequence[bytes], source: Origin) -> tuple[Matrix, NDArray[Any]]:
     from sklearn.datasets import load_svmlight_file  # noqa: PLC0415 - slow to import, seldom needed
 
     X, y = load_svmlight_file(io.BytesIO(contents[0]), n_features=source.n_features, zero_based=False)
     return sparse.csr_array(X) if source.sparse else X.toarray(), y
 
 
-def _read_csv(contents: Sequence[bytes], source: Source) -> tuple[Matrix, NDArray[Any]]:
+def _read_csv(contents: Sequence[bytes], source: Origin) -> tuple[Matrix, NDArray[Any]]:
     columns = _columns(source)
     first = contents[0].partition(b"\n")[0].decode().split(",")
     # A header names the columns, and may have more; without one they come as listed. The label is last.
@@ -389,14 +389,14 @@ def _one_hot(values: NDArray[Any], categories: Sequence[str]) -> SparseArray:
     return sparse.csr_array((np.ones(len(rows)), (rows, codes)), shape=(len(values), len(categories)))
 
 
-def _read_idx(contents: Sequence[bytes], source: Source) -> tuple[Matrix, NDArray[Any]]:
+def _read_idx(contents: Sequence[bytes], source: Origin) -> tuple[Matrix, NDArray[Any]]:
     # An IDX header is two zero bytes, the type, the number of dimensions, and four bytes for each of these.
     images, labels = (np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3]) for raw in contents)
     X = sparse.csr_array(images.reshape(-1, source.n_features))  # made sparse as bytes, to save memory
     return X.astype(np.float64), labels
 
 
-def _read_scikit_learn(_: Sequence[bytes], __: Source) -> tuple[Matrix, NDArray[Any]]:
+def _read_scikit_learn(_: Sequence[bytes], __: Origin) -> tuple[Matrix, NDArray[Any]]:
     from sklearn.datasets import load_breast_cancer  # noqa: PLC0415 - slow to import, seldom needed
 
     X, y = load_breast_cancer(return_X_y=True)

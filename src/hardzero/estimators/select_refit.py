@@ -1,4 +1,4 @@
-"""The flagship: select, then refit."""
+"""Select, then refit: the estimator to use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Select, then refit: the flagship. Every number in it is a function of public quantities (docs/select-refit.md).
+"""Select, then refit: the method to use. Every number in it comes from public quantities (docs/select-refit.md).
 
 1. Where there are far more features than the budget can tell apart, screen them by their gradient at the base rate.
 2. Release how far features spread, so that they can be standardised.
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
-from ..optim.descent import Descent, Iterate, iterate_error, noisy_descent, plan_descent
+from ..optim.descent import DescentPlan, iterate_error, noisy_descent, prepare_descent
 from ..optim.frank_wolfe import Problem, Weights, choose_several
 from ..optim.losses import class_counts
 from ..optim.standardise import Standard, private_standard, rates_of, typical_length
@@ -98,9 +98,9 @@ def plan_select_refit(
     rho = accounting.rho_left(budget) * (1 - 1e-9)
     contributions = neighbours.contributions
     signal = n_rows * math.sqrt(2 * rho) / contributions  # standard deviations between a sum's extremes
-    cap = max(5, int(signal / 12))
+    affordable = max(5, int(signal / 12))
     wished = int(2 * math.sqrt(n_features)) if max_features is None else max_features
-    kept = max(1, min(n_features, wished, cap))
+    kept = max(1, min(n_features, wished, affordable))
     events: list[Event] = []
     screen = None
     if n_features > max(signal, kept):
@@ -149,6 +149,8 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
     Releases weights; costs the events of ``plan``. Proof: docs/proofs/select-refit.md.
     """
     loss, contributions = problem.loss, plan.neighbours.contributions
+    if not loss.has_refit:
+        raise TypeError(f"select-then-refit is for classes; {type(loss).__name__} has no refit, use Private LASSO")
     result = np.zeros((loss.outputs, problem.data.n_features))
     features = np.arange(problem.data.n_features)
     if plan.screen is not None:
@@ -157,13 +159,13 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
     length = typical_length(problem, plan.length_eta, source)
     standard = private_standard(problem, length, plan.moments_noise, contributions, source)
     mask = np.ones((loss.outputs, len(features)), dtype=bool)
-    at = Iterate(np.zeros(mask.shape), start_intercept(standard.rates))
+    at = Weights(np.zeros(mask.shape), start_intercept(standard.rates))
     for stage in plan.stages:
         used = np.flatnonzero(mask.any(axis=0))
         features, mask, standard = features[used], mask[:, used], standard.subset(used)
         problem = problem.on(problem.data.subset(used))
-        descent = plan_descent(loss, standard, mask, problem.n_rows, stage.steps, stage.noise, contributions)
-        at = noisy_descent(problem, standard, Iterate(at.coef[:, used], at.intercept), descent, source)
+        descent = prepare_descent(loss, standard, mask, problem.n_rows, stage.steps, stage.noise, contributions)
+        at = noisy_descent(problem, standard, Weights(at.coef[:, used], at.intercept), descent, source)
         mask = largest(at.coef, mask, stage.kept)
     mask = explained_by_more_than_noise(at, mask, descent, standard, problem.n_rows)
     coef = np.where(mask, at.coef / standard.scale, 0.0)  # a product would keep the sign of what is dropped
@@ -242,7 +244,7 @@ def largest(coef: FloatArray, mask: NDArray[np.bool_], count: int) -> NDArray[np
 
 
 def explained_by_more_than_noise(
-    at: Iterate, mask: NDArray[np.bool_], descent: Descent, standard: Standard, n_rows: int
+    at: Weights, mask: NDArray[np.bool_], descent: DescentPlan, standard: Standard, n_rows: int
 ) -> NDArray[np.bool_]:
     """Drop weights below 2.5 standard errors, of privacy noise and sampling together; the largest always stays.
 

@@ -17,7 +17,7 @@ from ..data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, CodeArray, Float
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
-from .frank_wolfe import Problem
+from .frank_wolfe import Problem, Weights
 from .losses import Loss
 from .progress import counted
 from .standardise import Standard
@@ -32,15 +32,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Iterate:
-    """Weights on standardised features, (outputs, features), and intercepts."""
-
-    coef: FloatArray
-    intercept: FloatArray
-
-
-@dataclass(frozen=True)
-class Descent:
+class DescentPlan:
     """What a descent will do, from released values alone.
 
     Privacy
@@ -60,7 +52,7 @@ class Descent:
         return self.rate * self.sigma / RESIDUAL_ONE
 
 
-def plan_descent(
+def prepare_descent(
     loss: Loss,
     standard: Standard,
     mask: NDArray[np.bool_],
@@ -68,7 +60,7 @@ def plan_descent(
     steps: int,
     noise: float,
     contributions: int,
-) -> Descent:
+) -> DescentPlan:
     """Choose the clipping length, step size and noise for the features in ``mask``.
 
     Privacy
@@ -83,10 +75,10 @@ def plan_descent(
     slack = math.ceil((2 + MAX_ROWS * 2.0**-24) * math.sqrt(int(mask.sum()) + loss.outputs))
     length = math.hypot(clip, _INTERCEPT_WEIGHT * loss.residual_norm)
     sigma = math.ceil(noise * (contributions * math.ceil(length * RESIDUAL_ONE) + slack))
-    return Descent(steps, rate, clip, sigma, mask)
+    return DescentPlan(steps, rate, clip, sigma, mask)
 
 
-def noisy_descent(problem: Problem, standard: Standard, start: Iterate, plan: Descent, source: Source) -> Iterate:
+def noisy_descent(problem: Problem, standard: Standard, start: Weights, plan: DescentPlan, source: Source) -> Weights:
     """Nesterov steps along noisy gradients; the average of the last of them is returned.
 
     Privacy
@@ -98,19 +90,19 @@ def noisy_descent(problem: Problem, standard: Standard, start: Iterate, plan: De
     squares = _row_squares(problem, standard, plan.mask)
     problem = problem.on(problem.data.packed())
     coef, intercept = start.coef * plan.mask, start.intercept
-    speed = Iterate(np.zeros_like(coef), np.zeros_like(intercept))
-    total = Iterate(np.zeros_like(coef), np.zeros_like(intercept))
+    speed = Weights(np.zeros_like(coef), np.zeros_like(intercept))
+    total = Weights(np.zeros_like(coef), np.zeros_like(intercept))
     first = math.ceil(plan.steps * (1 - _TAIL))
     for t in counted(range(plan.steps)):
-        ahead = Iterate(coef + _MOMENTUM * speed.coef, intercept + _MOMENTUM * speed.intercept)
+        ahead = Weights(coef + _MOMENTUM * speed.coef, intercept + _MOMENTUM * speed.intercept)
         slope = _noisy_gradient(clipped_sums(problem, standard, ahead, squares, plan), plan, source)
-        moved = Iterate(ahead.coef - plan.rate * slope.coef, ahead.intercept - plan.rate * slope.intercept)
-        speed = Iterate(moved.coef - coef, moved.intercept - intercept)
+        moved = Weights(ahead.coef - plan.rate * slope.coef, ahead.intercept - plan.rate * slope.intercept)
+        speed = Weights(moved.coef - coef, moved.intercept - intercept)
         coef, intercept = moved.coef, moved.intercept
         if t >= first:
-            total = Iterate(total.coef + coef, total.intercept + intercept)
+            total = Weights(total.coef + coef, total.intercept + intercept)
     share = 1 / (plan.steps - first)
-    return Iterate(total.coef * share, total.intercept * share)
+    return Weights(total.coef * share, total.intercept * share)
 
 
 def _row_squares(problem: Problem, standard: Standard, mask: NDArray[np.bool_]) -> FloatArray:
@@ -126,7 +118,7 @@ def _row_squares(problem: Problem, standard: Standard, mask: NDArray[np.bool_]) 
 
 
 def _clipped_codes(
-    problem: Problem, standard: Standard, at: Iterate, squares: FloatArray, clip: float
+    problem: Problem, standard: Standard, at: Weights, squares: FloatArray, clip: float
 ) -> tuple[CodeArray, CodeArray]:
     """Residuals as whole numbers, rounded towards zero: for the weights and for the intercepts.
 
@@ -139,7 +131,7 @@ def _clipped_codes(
 
 
 def clipped_sums(
-    problem: Problem, standard: Standard, at: Iterate, squares: FloatArray, plan: Descent
+    problem: Problem, standard: Standard, at: Weights, squares: FloatArray, plan: DescentPlan
 ) -> Sensitive[IntArray]:
     """Sum the rows' clipped gradients in standardised coordinates, those in the mask, and their halved residuals.
 
@@ -163,16 +155,16 @@ def _standardised_sums(
     return sums
 
 
-def _noisy_gradient(sums: Sensitive[IntArray], plan: Descent, source: Source) -> Iterate:
+def _noisy_gradient(sums: Sensitive[IntArray], plan: DescentPlan, source: Source) -> Weights:
     """Release the sums, and put them back into the places of weights and intercepts."""
     released = mechanisms.gaussian(sums, plan.sigma, source) / RESIDUAL_ONE
     inside = int(plan.mask.sum())
     coef = np.zeros(plan.mask.shape)
     coef[plan.mask] = released[:inside]
-    return Iterate(coef, released[inside:] / _INTERCEPT_WEIGHT)
+    return Weights(coef, released[inside:] / _INTERCEPT_WEIGHT)
 
 
-def iterate_error(plan: Descent, curvature: float, n_rows: int) -> float:
+def iterate_error(plan: DescentPlan, curvature: float, n_rows: int) -> float:
     """Standard deviation of the averaged iterate around the optimum of a quadratic of this mean curvature.
 
     The sum of squares of its responses to a unit shock at each step.

@@ -54,7 +54,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Weights:
-    """A linear model on scaled features: ``coef`` of shape (outputs, features), one intercept an output."""
+    """A linear model: ``coef`` of shape (outputs, features) and one intercept per output.
+
+    On features scaled to [-1, 1], or, within a descent, on standardised ones.
+    """
 
     coef: FloatArray
     intercept: FloatArray

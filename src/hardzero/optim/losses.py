@@ -48,6 +48,10 @@ class Loss(Protocol):
     def stalest(self) -> float:
         """How far a residual may be from its present value at most, as a share of the unit, while noise hides it."""
 
+    @property
+    def has_refit(self) -> bool:
+        """Whether select-then-refit knows the loss: its descent works on residuals of cross-entropy."""
+
     def value(self, margins: FloatArray, targets: Any) -> float:
         """Mean loss."""
 
@@ -78,6 +82,7 @@ class Logistic:
     intercept_rate: float = 4.0
     max_intercept: float = 10.0
     stalest: float = 0.05
+    has_refit: bool = True
 
     def value(self, margins: FloatArray, targets: FloatArray) -> float:
         """Mean of log(1 + e^v) - y·v."""
@@ -116,6 +121,7 @@ class Softmax:
     intercept_rate: float = 2.0
     max_intercept: float = 10.0
     stalest: float = 0.05
+    has_refit: bool = True
 
     def value(self, margins: FloatArray, targets: IntArray) -> float:
         """Mean of -log ŷ of the true class."""
@@ -154,6 +160,7 @@ class Squared:
     intercept_rate: float = 1.0
     max_intercept: float = 2.0
     stalest: float = 0.0  # residuals may be far smaller than their bound, which is the unit
+    has_refit: bool = False
 
     @property
     def residual_unit(self) -> float:

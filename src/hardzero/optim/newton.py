@@ -125,7 +125,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class Descent:
+class Reached:
     """Where Newton's method ended, and a Hessian that may serve again from there."""
 
     weights: FloatArray
@@ -202,7 +202,7 @@ def gap_of(weights: FloatArray, slopes: FloatArray, n_constants: int, radius: fl
 
 def newton_descent(
     slab: Slab, weights: FloatArray, point: Evaluation, curved: FloatArray | None, radius: float, target: float
-) -> Descent:
+) -> Reached:
     """Take Newton steps along a slab, within the ball, until its own gap is at most ``target``.
 
     ``point`` is what is known at ``weights``, ``curved`` a Hessian from nearby. The same point comes back if no
@@ -226,7 +226,7 @@ def newton_descent(
         before, gap = gap, gap_of(weights, point.slopes, slab.n_constants, radius)
         if gap > _STILL_GOOD * before:
             curved = None
-    return Descent(weights, point, curved)
+    return Reached(weights, point, curved)
 
 
 def _newton_direction(

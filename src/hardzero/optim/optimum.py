@@ -18,7 +18,7 @@ from ..data.bounded import FloatArray
 from .balls import L1Ball, project_l1
 from .frank_wolfe import ExactIntercept, ExactSelector, Problem, Weights, frank_wolfe
 from .losses import Loss
-from .newton import INTERCEPT_REACH, Descent, Evaluation, Places, Slab, evaluate, gap_of, is_sparse, newton_descent
+from .newton import INTERCEPT_REACH, Evaluation, Places, Reached, Slab, evaluate, gap_of, is_sparse, newton_descent
 
 _WIDEST = 1000
 """With more working weights than this, many gradients are cheaper than one Hessian."""
@@ -243,7 +243,7 @@ def _working_set(state: _State) -> Places:
     return np.sort(np.argpartition(pull, -size)[-size:])
 
 
-def _gradient_descent(slab: Slab, weights: FloatArray, radius: float, target: float) -> Descent:
+def _gradient_descent(slab: Slab, weights: FloatArray, radius: float, target: float) -> Reached:
     """Accelerated projected gradients along a slab until its own gap is at most ``target``.
 
     FISTA with O'Donoghue and Candès' gradient restart; at most 500 steps.
@@ -263,7 +263,7 @@ def _gradient_descent(slab: Slab, weights: FloatArray, radius: float, target: fl
         current, momentum = new, following
         if step % 20 == 0 and gap_of(current, evaluate(slab, current).slopes, slab.n_constants, radius) <= target:
             break
-    return Descent(current, evaluate(slab, current), None)
+    return Reached(current, evaluate(slab, current), None)
 
 
 def _largest_square(slab: Slab) -> float:

@@ -20,7 +20,7 @@ from .cell_text import NUMBER, WORDS, UnknownCellError, text_of, without_trailin
 from .columns import OTHER, Boolean, Categorical, Numeric, Ordered, Target, UsedColumn
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
+PlaceArray = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
 _UNKNOWN, _MISSING = -1, -2
@@ -38,7 +38,7 @@ class EncodingError(ValueError):
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """What a column adds to the rows of the encoded matrix: at most one entry a row.
+    """What a column adds to the rows of the encoded matrix: at most one entry per row.
 
     ``position`` counts the column's own features from 0. ``missing`` marks cells that are missing, or cannot be
     understood where no "other" exists; ``outside`` cells beyond the bounds; ``unknown`` values that are not listed.
@@ -48,7 +48,7 @@ class EncodedColumn:
     Sensitive.
     """
 
-    position: IntArray
+    position: PlaceArray
     value: FloatArray
     missing: Mask
     outside: Mask
@@ -148,7 +148,7 @@ def encode_column(column: UsedColumn, cells: Any, missing_values: tuple[str, ...
             return _encode_ranks(_codes(column.name, cells, column.values, missing_values), column.features[0].scale)
 
 
-def encode_labels(target: Target, cells: Any, missing_values: tuple[str, ...]) -> tuple[IntArray, Mask, Mask]:
+def encode_labels(target: Target, cells: Any, missing_values: tuple[str, ...]) -> tuple[PlaceArray, Mask, Mask]:
     """Return each label's place among the classes, where it is missing, and where it is no class.
 
     Privacy
@@ -218,7 +218,7 @@ def _numbers_of_text(text: Any) -> tuple[Any, Mask]:
     return numbers, _numpy(pc.and_(pc.is_valid(text), pc.is_null(numbers)))
 
 
-def _codes(name: str, cells: Any, values: tuple[str, ...], missing_values: tuple[str, ...]) -> IntArray:
+def _codes(name: str, cells: Any, values: tuple[str, ...], missing_values: tuple[str, ...]) -> PlaceArray:
     """Return each cell's place among the values; a listed value is never missing, however it is spelled."""
     pa, pc = require("pyarrow"), require("pyarrow.compute")
     text = _trimmed(_texts(name, _plain(cells)))

@@ -215,7 +215,7 @@ def _refuse_unknown_labels(schema: Schema, unknown: Mask) -> None:
 
 
 def _stack(columns: Sequence[cells.EncodedColumn], widths: Sequence[int]) -> CsrArray:
-    """Put columns side by side; each has at most one entry a row, so that their order is that of the matrix."""
+    """Put columns side by side; each has at most one entry per row, so that their order is that of the matrix."""
     starts = np.cumsum([0, *widths]).astype(np.int32)
     values = np.column_stack([column.value for column in columns])
     indices = np.column_stack([start + column.position for start, column in zip(starts, columns, strict=False)])
