@@ -192,6 +192,11 @@ def paper_iterations(n_rows: int, epsilon: float, radius: float, loss: Loss | No
     loss : Loss, optional
         Gives the smoothness and the Lipschitz constant; the logistic loss by default.
 
+    Returns
+    -------
+    int
+        The number of steps.
+
     Privacy
     -------
     Data-independent.

@@ -82,6 +82,11 @@ class ExactSolver:
 class PlainFrankWolfe:
     """The published way to count a support: many noise-free Frank-Wolfe steps, far slower and less exact.
 
+    Parameters
+    ----------
+    n_iter : int, default=50_000
+        The number of steps.
+
     Privacy
     -------
     Not private.

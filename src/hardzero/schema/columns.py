@@ -128,6 +128,17 @@ Missing = Literal["error", "zero", "drop"]
 class Schema:
     """Columns in the order of the encoded matrix, the target, and what becomes of missing values.
 
+    Attributes
+    ----------
+    columns : tuple of columns
+        `Numeric`, `Boolean`, `Categorical`, `Ordered` or `Ignored`, in the order of the features.
+    target : Target
+        What is to be predicted.
+    missing : {"error", "zero", "drop"}, default="error"
+        What becomes of a row with a missing value.
+    missing_values : tuple of str
+        How missing values are spelled.
+
     Privacy
     -------
     Data-independent, as long as nobody reads bounds, categories or classes from the records.
