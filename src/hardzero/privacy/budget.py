@@ -6,6 +6,7 @@ import enum
 import math
 import numbers
 from dataclasses import dataclass
+from typing import assert_never
 
 
 class Neighbours(enum.Enum):
@@ -33,6 +34,8 @@ class Neighbours(enum.Enum):
                 return 1
             case Neighbours.REPLACE_ONE:
                 return 2
+            case _:
+                assert_never(self)
 
     @classmethod
     def parse(cls, value: Neighbours | str) -> Neighbours:
