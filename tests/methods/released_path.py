@@ -1,9 +1,9 @@
 """What the tests of the baselines share: a released path that both neighbours follow, and an ear for real noise.
 
-Sums and scores are intercepted where they leave, as in test_standard.py. Answers stand for mean gradients of plus or
-minus a power of two, the same to the last bit whatever the number of rows: so both neighbours follow one released
-path, as they do when both are told the same public number of rows, and all steps may be compared under either
-relation.
+Sums and scores are intercepted where they leave, by a recorder as in the tests of ``optim``. Answers stand for mean
+gradients of plus or minus a power of two, the same to the last bit whatever the number of rows: so both neighbours follow
+one released path, as they do when both are told the same public number of rows, and all steps may be compared under
+either relation.
 """
 
 import math

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from hardzero import TwoStageLogisticRegression
 from hardzero.data.bounded import RESIDUAL_ONE
 from hardzero.datasets import make_synthetic
-from hardzero.estimators._base import Shape
+from hardzero.estimators._linear import Shape
 from hardzero.methods import two_stage as module
 from hardzero.methods.objective import Perturbation
 from hardzero.methods.two_stage import plan_two_stage, two_stage, voted_features
