@@ -573,7 +573,10 @@ def test_a_wrong_parameter_is_named_with_what_was_given(task, kind, name, value)
     with pytest.raises((ValueError, TypeError), match=name) as caught:
         make(kind, **{name: value}).fit(X, y)
     message = str(caught.value)
-    if name not in ("bounds", "target_bounds"):  # their messages show the side that is wrong; see test_data.py
+    if name not in (
+        "bounds",
+        "target_bounds",
+    ):  # their messages show the side that is wrong; see data/test_bounded.py
         assert repr(value) in message or (isinstance(value, float) and f"{value:g}" in message)
 
 

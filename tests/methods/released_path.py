@@ -1,9 +1,8 @@
 """What the tests of the baselines share: a released path that both neighbours follow, and an ear for real noise.
 
-Sums and scores are intercepted where they leave, as in test_standard.py. Answers stand for mean gradients of plus or
-minus a power of two, the same to the last bit whatever the number of rows: so both neighbours follow one released
-path, as they do when both are told the same public number of rows, and all steps may be compared under either
-relation.
+Answers stand for mean gradients of plus or minus a power of two, the same to the last bit whatever the number of
+rows: so both neighbours follow one released path, as they do when both are told the same public number of rows, and
+all steps may be compared under either relation.
 """
 
 import math
@@ -15,9 +14,10 @@ import pytest
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE
 from hardzero.privacy import mechanisms
 
-from ..optim.test_standardise import Recorder
+from ..optim.recorder import Recorder
 
 UNIT = RESIDUAL_ONE * FEATURE_ONE
+with_and_without = pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
 
 
 class Path(Recorder):
@@ -84,3 +84,7 @@ def epsilon_by_hand(rho, delta):
     """Canonne, Kamath and Steinke 2020, Proposition 12, over a grid of orders."""
     gap = np.geomspace(1e-7, 1e7, 20_001)
     return np.min((1 + gap) * rho - np.log1p(1 / gap) - (math.log(delta) + np.log1p(gap)) / gap)
+
+
+def weights_of(model, intercept):
+    return np.column_stack([model.coef_, model.intercept_]) if intercept else model.coef_

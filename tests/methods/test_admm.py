@@ -19,7 +19,9 @@ from hardzero.privacy import accounting, mechanisms
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.randomness import SeededSource
 
-from ..optim.test_standardise import every_relation, neighbours_of, problem_of, recording
+from ..optim.cases import every_relation
+from ..optim.neighbours import neighbours_of, problem_of
+from ..optim.recorder import recording
 from .test_objective import ALPHA, GAP, rows_of, seen_by_the_fit
 from .test_select_refit_twins import largest_correlation
 

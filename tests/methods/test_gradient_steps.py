@@ -7,12 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
-from hardzero import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression, datasets
+from hardzero import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
 from hardzero.methods.gradient_steps import noisy_steps, plan_gradient_steps
 from hardzero.methods.plans import charged
 from hardzero.methods.rows import ClippedRows, with_constant
@@ -21,23 +20,22 @@ from hardzero.privacy.budget import Budget, BudgetExceededError, Neighbours
 from hardzero.privacy.events import GaussianRelease, Repeated
 from hardzero.privacy.mechanisms import exact
 
-from ..optim.test_standardise import (
-    dense_and_sparse,
-    every_loss,
-    every_relation,
-    neighbours_of,
-    problem_of,
-    records,
-    squared_distance,
-    within,
+from ..optim.cases import dense_and_sparse, every_loss, every_relation, on_drawn_neighbours
+from ..optim.neighbours import neighbours_of, problem_of, records, squared_distance, within
+from .released_path import (
+    UNIT,
+    epsilon_by_hand,
+    following,
+    heard_in,
+    largest_correlation,
+    weights_of,
+    with_and_without,
 )
-from .released_path import UNIT, epsilon_by_hand, following, heard_in, largest_correlation
 
 STEPS = 4
 LOOSE = {"epsilon": 1e10, "delta": 1e-3, "bounds": (-1, 1), "classes": "from-y", "random_state": 0}
 BOTH = [DensePrivateLogisticRegression, PrivateIGHTLogisticRegression]
 both_methods = pytest.mark.parametrize("kind", BOTH, ids=["dense", "ight"])
-with_and_without = pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
 
 
 def sums_of_both(
@@ -61,11 +59,7 @@ def sums_of_both(
 # --- Sensitivity --------------------------------------------------------------------------------------------------
 
 
-@dense_and_sparse
-@every_relation
-@every_loss
-@settings(max_examples=60)
-@given(st.data())
+@on_drawn_neighbours(max_examples=60)
 def test_gradients_move_by_no_more_than_their_sensitivity(loss, relation, store, data):
     """In whole numbers, and within the bound itself, which owes nothing to the library: norm times 1 or √2."""
     X, y = data.draw(records(loss))
@@ -235,18 +229,6 @@ def by_hand(X, y, steps, *, rate=None, norm=1.0, keep=None, intercept=False):
             part = w[:, :p]
             part[np.abs(part) < np.sort(np.abs(part).ravel())[-keep * K]] = 0.0
     return w
-
-
-def weights_of(model, intercept):
-    return np.column_stack([model.coef_, model.intercept_]) if intercept else model.coef_
-
-
-@pytest.fixture(scope="module")
-def synthetic():
-    """The paper's data, their labels moved so that one in five is positive and an intercept has work to do."""
-    data, truth = datasets.make_synthetic(seed=0)
-    score = data.X @ truth
-    return data.X, (score > np.quantile(score, 0.8)).astype(int)
 
 
 @with_and_without

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, log_softmax, softmax
 
-from hardzero import PrivateGreedyLogisticRegression, datasets
+from hardzero import PrivateGreedyLogisticRegression
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE
 from hardzero.methods.greedy import greedy_descent, plan_greedy
 from hardzero.methods.rows import with_constant
@@ -18,20 +17,12 @@ from hardzero.optim.losses import Logistic, Softmax
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.events import GaussianRelease, Repeated, Selection
 
-from ..optim.test_standardise import (
-    dense_and_sparse,
-    every_loss,
-    every_relation,
-    neighbours_of,
-    problem_of,
-    records,
-    within,
-)
-from .released_path import UNIT, epsilon_by_hand, following, heard_in
+from ..optim.cases import dense_and_sparse, every_loss, every_relation, on_drawn_neighbours
+from ..optim.neighbours import neighbours_of, problem_of, records, within
+from .released_path import UNIT, epsilon_by_hand, following, heard_in, weights_of, with_and_without
 
 STEPS = 5
 LOOSE = {"epsilon": 1e12, "delta": 1e-3, "bounds": (-1, 1), "classes": "from-y", "random_state": 0}
-with_and_without = pytest.mark.parametrize("intercept", [False, True], ids=["plain", "intercept"])
 
 
 def run(problem, relation, *path, steps=STEPS, penalty=0.0):
@@ -66,11 +57,7 @@ def numbers_hold(one, other):
 # --- Sensitivity --------------------------------------------------------------------------------------------------
 
 
-@dense_and_sparse
-@every_relation
-@every_loss
-@settings(max_examples=60)
-@given(st.data())
+@on_drawn_neighbours(max_examples=60)
 def test_scores_and_gradients_move_by_no_more_than_their_sensitivity(loss, relation, store, data):
     X, y = data.draw(records(loss))
     one, other = runs_of_both(
@@ -231,18 +218,6 @@ def by_hand(X, y, steps, *, rate=4.0, penalty=0.0, intercept=False):
         moved = w[place] - rate * gradient[place]
         w[place] = np.sign(moved) * max(abs(moved) - rate * penalty * (place[1] < p), 0.0)
     return w, closest
-
-
-def weights_of(model, intercept):
-    return np.column_stack([model.coef_, model.intercept_]) if intercept else model.coef_
-
-
-@pytest.fixture(scope="module")
-def synthetic():
-    """The paper's data, their labels moved so that one in five is positive and an intercept has work to do."""
-    data, truth = datasets.make_synthetic(seed=0)
-    score = data.X @ truth
-    return data.X, (score > np.quantile(score, 0.8)).astype(int)
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.004])

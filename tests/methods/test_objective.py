@@ -28,7 +28,8 @@ from hardzero.privacy.budget import Budget
 from hardzero.privacy.events import Repeated, Selection
 from hardzero.privacy.randomness import SeededSource
 
-from ..optim.test_standardise import dense_and_sparse, problem_of, records
+from ..optim.cases import dense_and_sparse
+from ..optim.neighbours import problem_of, records
 
 GAP = objective._GAP  # by which a minimiser may be missed: 1e-6 in the proof
 ALPHA = 1e-6

@@ -29,16 +29,9 @@ from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.events import PureRelease, Selection
 from hardzero.privacy.randomness import SeededSource
 
-from ..optim.test_standardise import (
-    dense_and_sparse,
-    every_loss,
-    every_relation,
-    neighbours_of,
-    problem_of,
-    recording,
-    records,
-    within,
-)
+from ..optim.cases import dense_and_sparse, every_loss, every_relation, on_drawn_neighbours
+from ..optim.neighbours import neighbours_of, problem_of, records, within
+from ..optim.recorder import recording
 
 # --- Plans --------------------------------------------------------------------------------------------------------
 
@@ -149,11 +142,7 @@ def scores_within(one, other):
     return all(np.abs(a - b).max() <= sensitivity for a, b, sensitivity in triples)
 
 
-@dense_and_sparse
-@every_relation
-@every_loss
-@settings(max_examples=60)
-@given(st.data())
+@on_drawn_neighbours(max_examples=60)
 def test_screening_moves_by_no_more_than_its_sensitivities(loss, relation, store, data):
     X, y = data.draw(records(loss))
     some = st.floats(0.05, 0.95)

@@ -21,8 +21,10 @@ from hardzero.privacy import mechanisms
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.randomness import SeededSource
 
+from ..optim.cases import every_loss, every_relation
+from ..optim.neighbours import problem_of, within
 from ..optim.test_descent import gradients_of_both, worst_pair
-from ..optim.test_standardise import every_loss, every_relation, length_scores, moments_of_both, problem_of, within
+from ..optim.test_standardise import length_scores, moments_of_both
 from .test_select_refit import scores_within, screens_of_both
 
 LONG = np.array([[-1.0] * 4, [0.1] * 4, [1.0] * 4])

@@ -20,7 +20,8 @@ from hardzero.privacy import mechanisms
 from hardzero.privacy.budget import Neighbours
 from hardzero.privacy.randomness import SeededSource
 
-from ..optim.test_standardise import every_loss, every_relation, squared_distance, within
+from ..optim.cases import every_loss, every_relation
+from ..optim.neighbours import squared_distance, within
 from . import test_greedy as greedy_tests
 from .released_path import epsilon_by_hand, heard_in, largest_correlation
 from .test_gradient_steps import both_methods, sums_of_both, wide_fit, worst_pair

@@ -22,7 +22,7 @@ from hardzero.privacy.budget import Budget, BudgetExceededError, Neighbours
 from hardzero.privacy.events import Cost, PerturbedMinimum, Repeated, Selection
 from hardzero.privacy.randomness import SeededSource
 
-from ..optim.test_standardise import every_relation
+from ..optim.cases import every_relation
 from ..privacy.test_perturbed_minimum import ADD_REMOVE, FAR, OPPOSITE, largest_ratio
 from .test_admm import Rounds, centres_of_both, fresh, has_hard_zeros, of_planned_size, wide
 from .test_objective import GAP, miss, rows_of, rows_within, seen_by_the_fit

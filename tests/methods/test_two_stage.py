@@ -24,7 +24,9 @@ from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.events import Selection
 from hardzero.privacy.randomness import SeededSource
 
-from ..optim.test_standardise import dense_and_sparse, every_relation, problem_of, recording, records
+from ..optim.cases import dense_and_sparse, every_relation
+from ..optim.neighbours import problem_of, records
+from ..optim.recorder import recording
 from .test_objective import rows_of, seen_by_the_fit
 
 BUDGET = Budget(1.0, 1e-5)

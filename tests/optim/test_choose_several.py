@@ -12,7 +12,7 @@ from hardzero.optim.frank_wolfe import choose_several
 from hardzero.privacy.mechanisms import NOBODY, Candidates, Sensitive
 from hardzero.privacy.randomness import SeededSource
 
-from .test_standardise import recording
+from .recorder import recording
 
 
 def candidates(scores):

@@ -17,17 +17,9 @@ from hardzero.optim.standardise import Standard
 from hardzero.privacy.budget import Neighbours
 from hardzero.privacy.randomness import SeededSource
 
-from .test_standardise import (
-    dense_and_sparse,
-    every_loss,
-    every_relation,
-    neighbours_of,
-    problem_of,
-    recording,
-    records,
-    squared_distance,
-    within,
-)
+from .cases import dense_and_sparse, every_loss, on_drawn_neighbours
+from .neighbours import neighbours_of, problem_of, records, squared_distance, within
+from .recorder import recording
 
 STEPS = 4  # the fewest of which an average of the last can be taken
 
@@ -72,11 +64,7 @@ def gradients_of_both(loss, relation, X, y, standard, mask, start, store=np.asar
     return list(zip(one, other, strict=True))[:steps], plan.sigma
 
 
-@dense_and_sparse
-@every_relation
-@every_loss
-@settings(max_examples=60)
-@given(st.data())
+@on_drawn_neighbours(max_examples=60)
 def test_gradients_move_by_no_more_than_their_sensitivity(loss, relation, store, data):
     X, y = data.draw(records(loss))
     standard, mask, start = data.draw(released(loss, X.shape[1]))

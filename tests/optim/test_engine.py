@@ -12,17 +12,13 @@ from hardzero.data.stacked import StackedData
 from hardzero.optim import frank_wolfe as solvers
 from hardzero.optim.balls import L1Ball, L1BallPerOutput
 from hardzero.optim.engine import CompiledEngine, ReferenceEngine, engine_for
-from hardzero.optim.frank_wolfe import (
-    ExactSelector,
-    ExponentialSelector,
-    LaplaceSelector,
-    NoisyIntercept,
-    Problem,
-    frank_wolfe,
-)
+from hardzero.optim.frank_wolfe import ExactSelector, ExponentialSelector, LaplaceSelector, NoisyIntercept, Problem
 from hardzero.optim.losses import Logistic, Softmax, Squared, residual_codes
+from hardzero.privacy.budget import Neighbours
 from hardzero.privacy.mechanisms import NOBODY
 from hardzero.privacy.randomness import SeededSource
+
+from .neighbours import neighbours_of
 
 compiled_only = pytest.mark.skipif(kernels.compiled() is None, reason="the compiled loops are not built here")
 every_loss = pytest.mark.parametrize(
@@ -112,7 +108,9 @@ def test_whole_fits_agree(monkeypatch, loss, eta, fit_intercept):
     def fit(table, make, ball):
         monkeypatch.setattr(solvers, "engine_for", make)
         rule = NoisyIntercept(frozenset({1, 30, 90}), 3.0, 1, 700, SeededSource(5)) if fit_intercept else None
-        return frank_wolfe(Problem(table, y, loss), ball, 120, ExponentialSelector(eta, 1, SeededSource(3)), rule)
+        return solvers.frank_wolfe(
+            Problem(table, y, loss), ball, 120, ExponentialSelector(eta, 1, SeededSource(3)), rule
+        )
 
     for ball in balls:
         expected = fit(stored(X)[0], ReferenceEngine, ball)
@@ -151,7 +149,9 @@ class TestTolerance:
 
         def loss():
             found = [
-                frank_wolfe(Problem(table, y, Logistic()), L1Ball(5.0), 300, ExponentialSelector(0.3, 1, source))
+                solvers.frank_wolfe(
+                    Problem(table, y, Logistic()), L1Ball(5.0), 300, ExponentialSelector(0.3, 1, source)
+                )
                 for source in map(SeededSource, range(10))
             ]
             return np.mean([Logistic().value(table.columns() @ weights.coef.T, y) for weights in found])
@@ -161,16 +161,12 @@ class TestTolerance:
         assert lazy <= loss() + 0.002
 
 
-def neighbours(relation, X, y):
-    """The last row is the newcomer: dropped, or put in the place of the first."""
-    if relation == "zero-out":
-        return (X, y), (X[:-1], y[:-1])
-    return (X[:-1], y[:-1]), (np.vstack([X[-1:], X[1:-1]]), np.concatenate([y[-1:], y[1:-1]]))
-
-
 def largest_movements(loss, relation, X, y, path, tolerance_of):
     """How far sums of two neighbours lie apart at most along one released path, in contributions of one record."""
-    engines = [engine_for(stored(side)[1], targets, loss, SCALES) for side, targets in neighbours(relation, X, y)]
+    engines = [
+        engine_for(stored(side)[1], targets, loss, SCALES)
+        for side, targets in neighbours_of(Neighbours.parse(relation), X, y)
+    ]
     for t, (output, feature, weight) in enumerate(path):
         for engine in engines:
             engine.refresh(t, np.zeros(loss.outputs), RESIDUAL_ONE, tolerance_of(t, engine))

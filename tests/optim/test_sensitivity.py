@@ -14,12 +14,13 @@ from hardzero.data.bounded import FEATURE_ONE, BoundedData, Bounds
 from hardzero.optim.balls import L1Ball, L1BallPerOutput
 from hardzero.optim.frank_wolfe import residual_sum_sensitivity
 from hardzero.optim.losses import Logistic, Softmax, Squared, residual_cap, residual_codes
-from hardzero.privacy.budget import Neighbours
 from hardzero.privacy.mechanisms import exact
+
+from .cases import every_relation
+from .neighbours import neighbours_of
 
 LOSSES = [Logistic(), Softmax(3), Squared(1.5)]
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=["logistic", "softmax", "squared"])
-every_relation = pytest.mark.parametrize("relation", Neighbours, ids=lambda r: r.value)
 
 N_FEATURES = 3
 BOUNDS = Bounds.parse(([-1, 0, -3], [1, 10, 3]), N_FEATURES)
@@ -61,26 +62,23 @@ def codes_at(loss, X, y, coef, intercept):
     return data, residual_codes(loss, margins + intercept, y, cap), cap
 
 
-def neighbour_of(relation, X, y):
-    """The last row is the newcomer: dropped under add/remove, put in place of the first under replace-one."""
-    if relation is not Neighbours.REPLACE_ONE:
-        return (X, y), (X[:-1], y[:-1])
-    return (X[:-1], y[:-1]), (np.vstack([X[-1:], X[1:-1]]), np.concatenate([y[-1:], y[1:-1]]))
-
-
 def both_sides(loss, relation, X, y, weights):
-    one, other = (codes_at(loss, *side, *weights) for side in neighbour_of(relation, X, y))
+    one, other = (codes_at(loss, *side, *weights) for side in neighbours_of(relation, X, y))
     assert one[2] == other[2]  # the cap comes from released weights alone
     return one, other
+
+
+@st.composite
+def drawn_sides(draw, loss, relation):
+    X, y = draw(records(loss, draw(st.integers(2, 5))))
+    return both_sides(loss, relation, X, y, draw(released(loss)))
 
 
 @every_relation
 @every_loss
 @given(st.data())
 def test_no_score_moves_by_more_than_the_stated_sensitivity(loss, relation, data):
-    X, y = data.draw(records(loss, data.draw(st.integers(2, 5))))
-    weights = data.draw(released(loss))
-    (left, left_codes, cap), (right, right_codes, _) = both_sides(loss, relation, X, y, weights)
+    (left, left_codes, cap), (right, right_codes, _) = data.draw(drawn_sides(loss, relation))
     limit = relation.contributions * cap * FEATURE_ONE
     for ball in (L1Ball(1.0), L1BallPerOutput(1.0)):
         sides = (
@@ -94,9 +92,7 @@ def test_no_score_moves_by_more_than_the_stated_sensitivity(loss, relation, data
 @every_loss
 @given(st.data())
 def test_residual_sums_move_by_no_more_than_their_sensitivity(loss, relation, data):
-    X, y = data.draw(records(loss, data.draw(st.integers(2, 5))))
-    weights = data.draw(released(loss))
-    (_, left_codes, cap), (_, right_codes, _) = both_sides(loss, relation, X, y, weights)
+    (_, left_codes, cap), (_, right_codes, _) = data.draw(drawn_sides(loss, relation))
     moved = left_codes.sum(axis=0) - right_codes.sum(axis=0)
     limit = relation.contributions * residual_sum_sensitivity(loss, cap)
     assert int(moved @ moved) <= limit**2  # in whole numbers: no rounding on either side

@@ -1,12 +1,6 @@
-"""Private standardisation: what is released, how far one record can move it, and what is made of it.
-
-Releases are intercepted where they leave: a recorder takes the place of ``mechanisms.gaussian`` and
-``mechanisms.select``, notes the whole numbers that were handed in, and answers with values that do not depend on
-them. So two neighbours follow the same released path, and what they hand in may be compared.
-"""
+"""Private standardisation: what is released, how far one record can move it, and what is made of it."""
 
 import math
-from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,90 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
-from hardzero.optim.frank_wolfe import Problem
+from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData
 from hardzero.optim.losses import Logistic, Softmax
 from hardzero.optim.standardise import private_standard, rates_of, typical_length
-from hardzero.privacy import mechanisms
 from hardzero.privacy.budget import Neighbours
 from hardzero.privacy.randomness import SeededSource
 
-LOSSES = [Logistic(), Softmax(3)]
-every_loss = pytest.mark.parametrize("loss", LOSSES, ids=["logistic", "softmax"])
-every_relation = pytest.mark.parametrize("relation", Neighbours, ids=lambda r: r.value)
-dense_and_sparse = pytest.mark.parametrize("store", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-
-values = st.sampled_from([-1e9, -1.0, -0.5, 0.0, 0.0, 0.0, 0.3, 1.0, 7.0, 1e9]) | st.floats(-1.5, 1.5)
-
-
-class Recorder:
-    """Notes what is handed to the mechanisms; its answers depend on a seed and on σ alone."""
-
-    def __init__(self, seed=0, spread=1.0):
-        self.sums, self.sigmas = [], []
-        self.scores, self.sensitivities, self.etas = [], [], []
-        self._answers = np.random.default_rng(seed)
-        self._spread = spread
-
-    def gaussian(self, values, sigma, source):
-        self.sums.append(values._secret.copy())
-        self.sigmas.append(sigma)
-        noise = self._answers.standard_normal(len(values._secret))
-        return np.rint(self._spread * sigma * noise).astype(np.int64)
-
-    def select(self, scores, sensitivity, eta, source, tops=None):
-        self.scores.append(scores._secret.copy())
-        self.sensitivities.append(sensitivity)
-        self.etas.append(eta)
-        there = np.flatnonzero(scores._secret != mechanisms.NOBODY)
-        return int(there[self._answers.integers(len(there))])
-
-
-@contextmanager
-def recording(**options):
-    with pytest.MonkeyPatch.context() as patch:
-        recorder = Recorder(**options)
-        patch.setattr(mechanisms, "gaussian", recorder.gaussian)
-        patch.setattr(mechanisms, "select", recorder.select)
-        yield recorder
-
-
-def problem_of(loss, X, y, store=np.asarray):
-    """Rows within [-1, 1] however they are given; two classes have targets of shape (rows, 1)."""
-    data = BoundedData.from_matrix(store(np.asarray(X, dtype=float)), Bounds.parse((-1, 1), np.shape(X)[1]))
-    y = np.asarray(y)
-    return Problem(data, y.astype(float)[:, None] if loss.outputs == 1 else y, loss)
-
-
-@st.composite
-def records(draw, loss, most_rows=5, most_features=4):
-    """Rows and classes: outliers, zeros and constant columns are likely."""
-    n = draw(st.integers(2, most_rows))
-    p = draw(st.integers(1, most_features))
-    X = np.array(draw(st.lists(st.lists(values, min_size=p, max_size=p), min_size=n, max_size=n)))
-    if draw(st.booleans()):
-        X[:, draw(st.integers(0, p - 1))] = draw(values)
-    if draw(st.booleans()):
-        X[draw(st.integers(0, n - 1))] = 0.0
-    y = np.array(draw(st.lists(st.integers(0, max(loss.outputs - 1, 1)), min_size=n, max_size=n)))
-    return X, y
-
-
-def neighbours_of(relation, X, y):
-    """The last row is the newcomer: dropped under add/remove, put in place of the first under replace-one."""
-    if relation is not Neighbours.REPLACE_ONE:
-        return (X, y), (X[:-1], y[:-1])
-    return (X[:-1], y[:-1]), (np.vstack([X[-1:], X[1:-1]]), np.concatenate([y[-1:], y[1:-1]]))
-
-
-def squared_distance(one, other):
-    """In Python's whole numbers: no rounding, no overflow."""
-    return sum((int(a) - int(b)) ** 2 for a, b in zip(one, other, strict=True))
-
-
-def within(one, other, sensitivity):
-    return squared_distance(one, other) <= Fraction(sensitivity) ** 2
-
+from .cases import dense_and_sparse, every_loss, every_relation, on_drawn_neighbours
+from .neighbours import neighbours_of, problem_of, records, squared_distance, within
+from .recorder import recording
 
 # --- Moments ------------------------------------------------------------------------------------------------------
 
@@ -119,11 +38,7 @@ def moments_of_both(loss, relation, X, y, length, store=np.asarray):
     return one, other, sensitivity
 
 
-@dense_and_sparse
-@every_relation
-@every_loss
-@settings(max_examples=50)
-@given(st.data())
+@on_drawn_neighbours(max_examples=50)
 def test_moments_move_by_no_more_than_their_sensitivity(loss, relation, store, data):
     X, y = data.draw(records(loss))
     length = data.draw(st.sampled_from([0.1, 0.5, 1.0, 2.0]) | st.floats(0.1, 2.0))

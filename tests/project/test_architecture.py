@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import hardzero
+from tools.import_graph import PAGE, graph, imports_of, in_order, layer_of, picture, with_picture
 
 ROOT = Path(hardzero.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
@@ -54,31 +55,6 @@ NEVER_LOADED = [
 ]
 
 
-def layer_of(path):
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
-
-
-def imports_of(path):
-    """Absolute names of all modules that a file imports, inside functions too."""
-    package = ["hardzero", *path.relative_to(ROOT).parts[:-1]]
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) + 1 - node.level] if node.level else []
-            module = ".".join([*base, *([node.module] if node.module else [])])
-            yield from (f"{module}.{alias.name}" for alias in node.names)
-
-
-def own_layers(path):
-    """Folders and root modules of hardzero that a file imports; "__init__" where it imports the package itself."""
-    for name in imports_of(path):
-        top, _, rest = name.partition(".")
-        if top == "hardzero":
-            part = rest.split(".")[0]
-            yield part if part in MAY_IMPORT else "__init__"
-
-
 def test_the_root_is_small_and_every_folder_has_its_place():
     folders = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__"}
     modules = {path.stem for path in ROOT.glob("*.py")}
@@ -87,20 +63,51 @@ def test_the_root_is_small_and_every_folder_has_its_place():
     assert folders | modules == set(MAY_IMPORT)
 
 
-@EVERY_FILE
-def test_imports_point_downwards(path):
-    own = layer_of(path)
-    assert set(own_layers(path)) <= {own, *MAY_IMPORT[own]}
+@pytest.mark.parametrize(("layer", "below"), graph().items(), ids=list(graph()))
+def test_a_layer_imports_what_it_may(layer, below):
+    assert below <= set(MAY_IMPORT[layer])
 
 
 def test_nobody_is_above_and_below():
     """The table itself has no cycle: layers can be put in an order."""
-    left = {name: set(below) for name, below in MAY_IMPORT.items()}
-    while left:
-        lowest = [name for name, below in left.items() if not below & set(left)]
-        assert lowest, f"a cycle among {sorted(left)}"
-        for name in lowest:
-            del left[name]
+    assert set(in_order({name: set(below) for name, below in MAY_IMPORT.items()})) == set(MAY_IMPORT)
+
+
+def test_the_picture_of_imports_is_that_of_the_source():
+    page = PAGE.read_text()
+    assert page == with_picture(page, picture(graph())), "run `make graph`"
+
+
+def made_up_package(folder, **files):
+    for place, text in files.items():
+        path = folder / f"{place.replace('__in__', '/')}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def test_every_form_of_import_is_seen(tmp_path):
+    package = made_up_package(
+        tmp_path / "ours",
+        low="import json",
+        middle__in__one="from .. import low\nfrom . import two\nfrom json import loads",
+        middle__in__two="def late():\n    import ours.other.deep",
+        other__in__deep="from ..low import name",
+        top="from .middle.one import a\nfrom ours import missing",
+        __init__="",
+    )
+    assert graph(package) == {
+        "__init__": set(),
+        "low": set(),
+        "middle": {"low", "other"},
+        "other": {"low"},
+        "top": {"middle", "__init__"},
+    }
+
+
+def test_a_circle_of_imports_cannot_be_drawn():
+    with pytest.raises(ValueError, match=r"circle among \['a', 'b'\]"):
+        picture({"a": {"b"}, "b": {"a"}, "c": set()})
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "privacy").glob("*.py")), ids=lambda path: path.name)
