@@ -101,6 +101,19 @@ privacy_ : PrivacyStatement
 }
 """What braces in a docstring stand for."""
 
+_EVERYWHERE = [TEXTS[name] for name in ("epsilon", "delta", "bounds", "neighbours", "n_rows", "random_state")]
+_GUARANTEE = """\
+
+Privacy
+-------
+Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``."""
+TEXTS |= {
+    "private_classifier": "\n".join([*_EVERYWHERE, TEXTS["classes"]]),
+    "private_regressor": "\n".join([*_EVERYWHERE, TEXTS["target_bounds"]]),
+    "classifier_released": "\n".join(["Attributes", "----------", TEXTS["fitted"], _GUARANTEE]),
+    "regressor_released": "\n".join(["Attributes", "----------", TEXTS["fitted_number"], _GUARANTEE]),
+}
+
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 def parameters(cls: type[C]) -> type[C]:

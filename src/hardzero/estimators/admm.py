@@ -21,13 +21,7 @@ class PrivateADMMLogisticRegression(PrivateBinaryClassifier):
 
     Parameters
     ----------
-    {epsilon}
-    {delta}
-    {bounds}
-    {neighbours}
-    {n_rows}
-    {random_state}
-    {classes}
+    {private_classifier}
     penalty : float, default=0.005
         Weight λ of the penalty, beside the mean loss.
     penalty_shape : {"l1", "l1/2"}, default="l1"
@@ -42,13 +36,7 @@ class PrivateADMMLogisticRegression(PrivateBinaryClassifier):
     fit_intercept : bool, default=False
         Fit the weight of a constant feature as well, without a penalty. The published method has none.
 
-    Attributes
-    ----------
-    {fitted}
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    {classifier_released}
     Proof: docs/proofs/admm.md and docs/proofs/objective-perturbation.md.
     """
 

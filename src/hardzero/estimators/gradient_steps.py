@@ -56,13 +56,7 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
 
     Parameters
     ----------
-    {epsilon}
-    {delta}
-    {bounds}
-    {neighbours}
-    {n_rows}
-    {random_state}
-    {classes}
+    {private_classifier}
     n_iter : int, default=300
         Steps. More of them mean more noise in each.
     {gradient_step}
@@ -72,13 +66,7 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
     max_features : int, optional
         Nonzero weights that survive a step, times the number of classes where there are more than two; √p by default.
 
-    Attributes
-    ----------
-    {fitted}
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    {classifier_released}
     Proof: docs/proofs/gradient-steps.md.
     """
 
@@ -109,13 +97,7 @@ class DensePrivateLogisticRegression(_GradientSteps):
 
     Parameters
     ----------
-    {epsilon}
-    {delta}
-    {bounds}
-    {neighbours}
-    {n_rows}
-    {random_state}
-    {classes}
+    {private_classifier}
     n_iter : int, default=100
         Steps. More of them mean more noise in each.
     {gradient_step}
@@ -123,13 +105,7 @@ class DensePrivateLogisticRegression(_GradientSteps):
     fit_intercept : bool, default=False
         Add a constant feature, whose weight is the intercept.
 
-    Attributes
-    ----------
-    {fitted}
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    {classifier_released}
     Proof: docs/proofs/gradient-steps.md.
     """
 

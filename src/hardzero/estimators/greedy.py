@@ -21,13 +21,7 @@ class PrivateGreedyLogisticRegression(PrivateClassifier):
 
     Parameters
     ----------
-    {epsilon}
-    {delta}
-    {bounds}
-    {neighbours}
-    {n_rows}
-    {random_state}
-    {classes}
+    {private_classifier}
     n_iter : int, default=100
         Steps, hence the largest number of nonzero weights.
     step_size : float, optional
@@ -38,13 +32,7 @@ class PrivateGreedyLogisticRegression(PrivateClassifier):
     fit_intercept : bool, default=False
         Add a constant feature, chosen like any other and never penalised. The published method has none.
 
-    Attributes
-    ----------
-    {fitted}
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    {classifier_released}
     Proof: docs/proofs/greedy.md.
     """
 

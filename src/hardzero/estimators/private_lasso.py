@@ -20,13 +20,7 @@ class PrivateLassoLogisticRegression(PrivateClassifier):
 
     Parameters
     ----------
-    {epsilon}
-    {delta}
-    {bounds}
-    {neighbours}
-    {n_rows}
-    {random_state}
-    {classes}
+    {private_classifier}
     {lasso_radius}
     {lasso_n_iter}
     {calibration}
@@ -35,13 +29,7 @@ class PrivateLassoLogisticRegression(PrivateClassifier):
         paper's proof has it. Algorithm 3 as printed is not private and not offered (docs/proofs/multinomial.md).
     {lasso_intercept}
 
-    Attributes
-    ----------
-    {fitted}
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    {classifier_released}
     Proof: docs/proofs/private-lasso.md.
 
     Examples
@@ -87,25 +75,13 @@ class PrivateLassoRegression(PrivateRegressor):
 
     Parameters
     ----------
-    {epsilon}
-    {delta}
-    {bounds}
-    {neighbours}
-    {n_rows}
-    {random_state}
-    {target_bounds}
+    {private_regressor}
     {squared_radius}
     {lasso_n_iter}
     {calibration}
     {lasso_intercept}
 
-    Attributes
-    ----------
-    {fitted_number}
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    {regressor_released}
     Proof: docs/proofs/private-lasso.md.
     """
 

@@ -19,24 +19,12 @@ class SparsePrivateLogisticRegression(PrivateClassifier):
 
     Parameters
     ----------
-    {epsilon}
-    {delta}
-    {bounds}
-    {neighbours}
-    {n_rows}
-    {random_state}
-    {classes}
+    {private_classifier}
     max_features : int, optional
         Most nonzero weights with two classes, and K times as many over all K classes together with more: by default
         2√p, or fewer where the budget could not tell so many apart.
 
-    Attributes
-    ----------
-    {fitted}
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    {classifier_released}
     Proof: docs/proofs/select-refit.md.
 
     Examples

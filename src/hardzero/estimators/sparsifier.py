@@ -81,26 +81,14 @@ class SparsifierLogisticRegression(_Sparsifier, PrivateClassifier):
 
     Parameters
     ----------
-    {epsilon}
-    {delta}
-    {bounds}
-    {neighbours}
-    {n_rows}
-    {random_state}
-    {classes}
+    {private_classifier}
     {lasso_radius}
     {lasso_n_iter}
     {calibration}
     {counting}
     {lasso_intercept}
 
-    Attributes
-    ----------
-    {fitted}
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    {classifier_released}
     Proof: docs/proofs/sparsifier.md.
     """
 
@@ -111,26 +99,14 @@ class SparsifierRegression(_Sparsifier, PrivateRegressor):
 
     Parameters
     ----------
-    {epsilon}
-    {delta}
-    {bounds}
-    {neighbours}
-    {n_rows}
-    {random_state}
-    {target_bounds}
+    {private_regressor}
     {squared_radius}
     {lasso_n_iter}
     {calibration}
     {counting}
     {lasso_intercept}
 
-    Attributes
-    ----------
-    {fitted_number}
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    {regressor_released}
     Proof: docs/proofs/sparsifier.md.
     """
 

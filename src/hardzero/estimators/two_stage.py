@@ -23,13 +23,7 @@ class TwoStageLogisticRegression(PrivateBinaryClassifier):
 
     Parameters
     ----------
-    {epsilon}
-    {delta}
-    {bounds}
-    {neighbours}
-    {n_rows}
-    {random_state}
-    {classes}
+    {private_classifier}
     max_features : int, optional
         Features that are chosen; √p by default.
     n_blocks : int, optional
@@ -47,13 +41,7 @@ class TwoStageLogisticRegression(PrivateBinaryClassifier):
     fit_intercept : bool, default=False
         Fit the weight of a constant feature as well. The published method has none.
 
-    Attributes
-    ----------
-    {fitted}
-
-    Privacy
-    -------
-    Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``.
+    {classifier_released}
     Proof: docs/proofs/two-stage.md and docs/proofs/objective-perturbation.md.
     """
 
