@@ -91,3 +91,12 @@ def test_margins_beyond_all_numbers_still_give_probabilities():
     assert margins.tolist() == [[1e30], [-1e30]]
     assert probabilities(margins).tolist() == [[0.0, 1.0], [1.0, 0.0]]
     assert probabilities(np.array([[1e30, -1e30, 1e30]])).tolist() == [[0.5, 0.0, 0.5]]
+
+
+@pytest.mark.filterwarnings("ignore:a weak guarantee")
+def test_a_file_can_assume_more_than_its_estimator(estimator):
+    before = estimator.privacy_
+    file = FittedModel.from_estimator(estimator, assumed_public=["the schema"])
+    assert file.privacy.assumed_public == (*before.assumed_public, "the schema")
+    assert estimator.privacy_ is before
+    assert "  - the schema" in summary(file)

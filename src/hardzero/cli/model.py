@@ -95,7 +95,7 @@ def fit(
             "n_rows": public_rows,
             "random_state": seed,
         }
-        estimator = build_estimator(method.value, len(schema.target.classes), privacy, option or ())
+        estimator = build_estimator(method.value, schema.target.classes, privacy, option or ())
         count = declared_features(column.name for column in schema.columns)
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]

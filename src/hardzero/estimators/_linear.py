@@ -177,7 +177,9 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         rows = self._checked(X, _input.read_rows(X), reset=True)
         return self._fit_rows(rows, rows.shape, y)
 
-    def fit_table(self, data: Table, y: Any, feature_names: Sequence[str] | None = None) -> Self:
+    def fit_table(
+        self, data: Table, y: Any, feature_names: Sequence[str] | None = None, *, coded: bool = False
+    ) -> Self:
         """Fit rows that are within their bounds already, such as a stacked table too large for one array.
 
         Parameters
@@ -185,9 +187,12 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         data : BoundedData or StackedData
             Rows scaled to [-1, 1]; ``bounds`` must be (-1, 1), because weights are given in these units.
         y : array of shape (n_rows,)
-            Labels.
+            Labels, or their places in ``classes``.
         feature_names : sequence of str, optional
             Names of the features.
+        coded : bool, default=False
+            Whether y holds, in place of each label, its place in ``classes`` as they are listed, counted from 0: long
+            tables need not hold their labels as text. ``classes_`` then has the order of ``classes``.
 
         Returns
         -------
@@ -204,12 +209,15 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         self.n_features_in_ = data.n_features
         if feature_names is not None:
             self.feature_names_in_ = np.array(feature_names, dtype=object)
-        return self._fit_rows(data, (data.n_rows, data.n_features), y)
+        return self._fit_rows(data, (data.n_rows, data.n_features), y, coded=coded)
 
-    def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any) -> Self:
+    def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any, *, coded: bool = False) -> Self:
         """Fit checked rows, an array or a table, and present the result."""
         labels = _input.read_labels(y, shape[0], type(self).__name__)
-        encoded = _input.encode_labels(labels, self.classes, required=self._states_classes)
+        if coded:
+            encoded = _input.coded_labels(labels, self.classes)
+        else:
+            encoded = _input.encode_labels(labels, self.classes, required=self._states_classes)
         classes = encoded.classes
         targets: Any = encoded.places
         if len(classes) > self._most_classes:
