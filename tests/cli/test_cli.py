@@ -1,5 +1,6 @@
 """The command line: help at once, clear refusals, and the smallest reproduction of everything."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +11,12 @@ from typer.testing import CliRunner
 import hardzero
 from hardzero import datasets
 from hardzero.cli import app
+from hardzero.privacy.budget import Neighbours
+from hardzero.readers import FileFormat
 from hardzero.reproduce import experiments
 from hardzero.reproduce.trials import Runner
 
-SLOW_TO_LOAD = ["numpy", "scipy", "sklearn", "matplotlib", "pandas", "hardzero.reproduce"]
+SLOW_TO_LOAD = ["numpy", "scipy", "sklearn", "matplotlib", "pandas", "pyarrow", "hardzero.reproduce"]
 
 
 def call(*arguments):
@@ -26,7 +29,9 @@ def without_data(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["reproduce", "--help"], ["version", "--help"], ["version"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["fit", "--help"], ["reproduce", "--help"], ["version", "--help"], ["version"]]
+)
 def test_help_loads_nothing_slow(arguments):
     code = f"""
 import sys
@@ -40,6 +45,13 @@ print("LOADED", *(name for name in {SLOW_TO_LOAD!r} if name in sys.modules))
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.splitlines()[-1].split() == ["LOADED"]
+
+
+@pytest.mark.parametrize(("option", "choices"), [("--format", FileFormat), ("--neighbours", Neighbours)])
+def test_choices_are_those_of_the_library(option, choices):
+    refused = call("fit", "t.csv", "--schema", "t.toml", "--output", "m.json", option, "nonsense")
+    assert refused.exit_code == 2
+    assert re.findall(r"'([a-z-]+)'", refused.output.partition("is not one of")[2]) == [one.value for one in choices]
 
 
 @pytest.mark.parametrize("command", ["reproduce", "version"])

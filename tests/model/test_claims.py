@@ -12,7 +12,7 @@ from hardzero.methods.private_lasso import _ACCOUNTANTS
 from hardzero.model import FittedModel, ModelFileError
 from hardzero.model.statement_json import _MOST_TIMES
 from hardzero.privacy.accounting import spent
-from hardzero.privacy.events import GaussianRelease, PureRelease, Repeated, Selection
+from hardzero.privacy.events import Event, GaussianRelease, PureRelease, Repeated, Selection
 
 from ..models import EVENTS, made_up
 
@@ -107,3 +107,13 @@ def test_files_of_version_1_are_read_as_strictly():
     content["version"] = 2
     with pytest.raises(ModelFileError, match=r"privacy\.n_rows is missing"):
         FittedModel.from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize("kind", ["Event", "Cost", "Unheard"])
+def test_a_file_may_name_every_event_of_the_core_and_nothing_else(kind):
+    content = json.loads(made_up().to_json())
+    content["privacy"]["events"][0]["kind"] = kind
+    with pytest.raises(ModelFileError) as refusal:
+        FittedModel.from_json(json.dumps(content))
+    known = sorted(event.__name__ for event in Event.__subclasses__())
+    assert str(refusal.value) == f"privacy.events[0].kind is unknown; known are {', '.join(known)}"

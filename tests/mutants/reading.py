@@ -322,10 +322,10 @@ MUTANTS = (
         "public-rows-ignored",
         "the command counts the table although a public number was given",
         "cli/actions/fit.py",
-        "    estimator.fit_table(rows.data, rows.classes, names)\n",
+        "    estimator.fit_table(rows.data, rows.places, names, coded=True)\n",
         '    if getattr(estimator, "n_rows", None) is not None:\n'
         "        estimator.n_rows = rows.data.n_rows\n"
-        "    estimator.fit_table(rows.data, rows.classes, names)\n",
+        "    estimator.fit_table(rows.data, rows.places, names, coded=True)\n",
         ("tests/cli/test_replay.py::test_under_add_remove_so_does_a_file_of_another_size",),
     ),
     Mutant(

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hardzero.checks import MissingPackageError
-from hardzero.readers import ReaderError, declared_features, open_table, read_encoded
+from hardzero.readers import FileFormat, ReaderError, declared_features, open_table, read_encoded
 from hardzero.schema.columns import Categorical, Numeric, Schema, Target
 from hardzero.schema.encoder import SchemaEncoder
 
@@ -361,3 +361,13 @@ def test_missing_packages_are_named_with_their_remedy(monkeypatch, tmp_path):
     for arguments in (options, {"query": "SELECT 1"}, {"source": "sqlite://", "query": "SELECT 1"}):
         with pytest.raises(MissingPackageError, match=r"pip install 'hardzero\[io\]'"):
             open_table(**arguments)
+
+
+def test_a_format_that_nobody_reads_is_refused_with_the_list(tmp_path):
+    (tmp_path / "rows.csv").write_text("a\n1\n")
+    with pytest.raises(ReaderError, match="form must be one of csv, parquet, arrow, libsvm, got 'xlsx'"):
+        open_table(tmp_path / "rows.csv", form="xlsx")
+
+
+def test_no_ending_belongs_to_two_formats():
+    assert all(FileFormat.named(suffix.upper()) is form for form in FileFormat for suffix in form.suffixes)

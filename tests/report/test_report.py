@@ -22,9 +22,9 @@ from hardzero import (
 )
 from hardzero.checks import MissingPackageError
 from hardzero.model import FittedModel
+from hardzero.model.presentation import outputs_of
 from hardzero.privacy.events import PerturbedMinimum, Selection
 from hardzero.report import chart, page, render_report, rerun, wording, write_report
-from hardzero.report.effects import outputs_of
 from hardzero.report.notebook import fragment
 
 from ..models import made_up, made_up_with_schema, models, table

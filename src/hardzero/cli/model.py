@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..estimators import CHOICES
+from ..privacy.budget import Neighbours
 from .options import (
     AsJson,
     Delimiter,
     Force,
-    Form,
     FormOption,
     ModelFile,
-    Neighbours,
     Query,
     SchemaFile,
     Source,
@@ -96,11 +95,11 @@ def fit(
             "n_rows": public_rows,
             "random_state": seed,
         }
-        estimator = build_estimator(method.value, len(schema.target.classes), privacy, option or ())
+        estimator = build_estimator(method.value, schema.target.classes, privacy, option or ())
         count = declared_features(column.name for column in schema.columns)
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]
-            table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)
+            table = open_table(source, query, form=form, delimiter=delimiter, n_features=count)
             with steps_shown("reading rows") as shown:
                 rows = read_rows(table, schema, lambda seen: shown(seen, table.n_rows))
             with steps_shown("fitting") as shown, progress.listening(shown), warnings.catch_warnings():
@@ -146,7 +145,7 @@ def predict(
         model = FittedModel.load(model_path)
         described = model.features if model.schema is None else model.schema.columns
         count = declared_features(column.name for column in described)
-        table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)
+        table = open_table(source, query, form=form, delimiter=delimiter, n_features=count)
         with (
             steps_shown("predicting rows") as shown,
             claimed(output, overwrite=force) as claim,
@@ -205,7 +204,3 @@ def _show(model: FittedModel, as_json: bool, files: dict[str, Any]) -> None:
     for line in describe(model).split("\n"):
         colour = next((colour for start, colour in _ALARMS.items() if line.startswith(start)), None)
         typer.echo(line if colour is None else typer.style(line, fg=colour, bold=True))
-
-
-def _value(form: Form | None) -> Any:
-    return None if form is None else form.value

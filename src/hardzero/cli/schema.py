@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -47,8 +47,7 @@ def init(
         from ..readers import open_table
         from ..schema.file import schema_template
 
-        kind: Any = None if form is None else form.value
-        table = open_table(source, query, form=kind, delimiter=delimiter, n_features=n_features)
+        table = open_table(source, query, form=form, delimiter=delimiter, n_features=n_features)
         text = schema_template(table, target, guess_types=holder)
         if output is None:
             say(text.removesuffix("\n"))
@@ -80,9 +79,8 @@ def check(
         if source is None and query is None:
             typer.echo(json.dumps({"features": len(schema.features)}) if as_json else "the schema is in order")
             return
-        kind: Any = None if form is None else form.value
         count = declared_features(column.name for column in schema.columns)
-        table = open_table(source, query, form=kind, delimiter=delimiter, n_features=count)
+        table = open_table(source, query, form=form, delimiter=delimiter, n_features=count)
         found = check_table(schema, table, holder=holder)
         say(json.dumps(asdict(found)) if as_json else str(found))
         if not found.passed:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -17,14 +17,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import checks, kernels
 from ..data.bounded import BoundedData, Bounds, FloatArray, Table
 from ..data.stacked import StackedData
-from ..model.plain_text import shown
+from ..model.prediction import decisions, linear_margins, probabilities
 from ..model.statement import PrivacyStatement, warn_if_weak
 from ..optim import progress
 from ..optim.frank_wolfe import Problem, Weights
 from ..optim.losses import Logistic, Loss, Softmax, Squared
 from . import _input
 
-_LARGEST_MARGIN = 1e30
+if TYPE_CHECKING:
+    from ..model import FittedModel
 
 
 @dataclass(frozen=True)
@@ -97,9 +98,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
     def _margins(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         X = self._checked(X, _input.finite_rows(X), reset=False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            margins = np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
-        return np.asarray(np.clip(np.nan_to_num(margins), -_LARGEST_MARGIN, _LARGEST_MARGIN))
+        return linear_margins(X, np.atleast_2d(self.coef_), self.intercept_)
 
     @property
     def _repr_html_(self) -> Any:
@@ -113,13 +112,19 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         return {"text/plain": repr(self), "text/html": self._html_of_fit()}
 
     def _html_of_fit(self) -> str:
-        from ..model import FittedModel  # noqa: PLC0415 - only notebooks need it
         from ..report.notebook import fragment  # noqa: PLC0415 - only notebooks need it
 
-        return fragment(FittedModel.from_estimator(self))
+        return fragment(self._released())
+
+    def _released(self, feature_names: Sequence[str] | None = None) -> FittedModel:
+        """What the model file would hold, not yet read back: a display does not need that."""
+        from ..model.file import FittedModel  # noqa: PLC0415 - fits do not need it
+        from ..model.source import parts_of  # noqa: PLC0415
+
+        return FittedModel(**parts_of(self, feature_names=feature_names))
 
     def summary(self, feature_names: Any = None) -> str:
-        """Return the nonzero weights, largest effect first, and the privacy statement, as text.
+        """Return the nonzero weights, largest change first, and the privacy statement, as text.
 
         Parameters
         ----------
@@ -131,46 +136,16 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         str
             For each kept feature its weight in the feature's own unit and, for classifiers, two odds ratios: the
             factor by which the odds change when the feature grows by one unit, and from its lower to its upper bound.
+            For a regression, how much the prediction changes from the lower to the upper bound.
 
         Privacy
         -------
         Post-processing.
         """
         check_is_fitted(self)
-        coef = np.atleast_2d(self.coef_)
-        names = getattr(self, "feature_names_in_", None) if feature_names is None else feature_names
-        if names is not None and len(names) != coef.shape[1]:
-            raise ValueError(f"feature_names has {len(names)} names for {coef.shape[1]} features")
-        bounds = Bounds.parse(self.bounds, coef.shape[1])
-        scale, width = bounds.scale, bounds.upper - bounds.lower
-        blocks = []
-        for label, row in zip(self._row_labels(), coef, strict=True):
-            kept = np.flatnonzero(row)
-            kept = kept[np.argsort(-np.abs(row[kept] * scale[kept]), kind="stable")]
-            rows = [
-                (
-                    shown(names[j]) if names is not None else f"x{j}",
-                    f"{row[j]:+.4g}",
-                    *self._extra_cells(row[j], width[j]),
-                )
-                for j in kept
-            ]
-            head = ("feature", "weight", *self._extra_heads())
-            title = f"{shown(label)}: {len(kept)} of {coef.shape[1]} features kept"
-            blocks.append(f"{title}\n{_table(head, rows)}")
-        blocks.append(f"intercept: {', '.join(f'{b + 0.0:+.4g}' for b in np.atleast_1d(self.intercept_))}")
-        blocks.append(repr(self.privacy_))
-        return "\n\n".join(blocks)
+        from ..model.presentation import summary  # noqa: PLC0415 - fits do not need it
 
-    @abc.abstractmethod
-    def _row_labels(self) -> list[str]:
-        """What each row of the weights is about."""
-
-    def _extra_heads(self) -> tuple[str, ...]:
-        return ()
-
-    def _extra_cells(self, weight: float, width: float) -> tuple[str, ...]:
-        return ()
+        return summary(self._released(feature_names))
 
 
 class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # scikit-learn is untyped
@@ -202,7 +177,9 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         rows = self._checked(X, _input.read_rows(X), reset=True)
         return self._fit_rows(rows, rows.shape, y)
 
-    def fit_table(self, data: Table, y: Any, feature_names: Sequence[str] | None = None) -> Self:
+    def fit_table(
+        self, data: Table, y: Any, feature_names: Sequence[str] | None = None, *, coded: bool = False
+    ) -> Self:
         """Fit rows that are within their bounds already, such as a stacked table too large for one array.
 
         Parameters
@@ -210,9 +187,12 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         data : BoundedData or StackedData
             Rows scaled to [-1, 1]; ``bounds`` must be (-1, 1), because weights are given in these units.
         y : array of shape (n_rows,)
-            Labels.
+            Labels, or their places in ``classes``.
         feature_names : sequence of str, optional
             Names of the features.
+        coded : bool, default=False
+            Whether y holds, in place of each label, its place in ``classes`` as they are listed, counted from 0: long
+            tables need not hold their labels as text. ``classes_`` then has the order of ``classes``.
 
         Returns
         -------
@@ -229,12 +209,15 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         self.n_features_in_ = data.n_features
         if feature_names is not None:
             self.feature_names_in_ = np.array(feature_names, dtype=object)
-        return self._fit_rows(data, (data.n_rows, data.n_features), y)
+        return self._fit_rows(data, (data.n_rows, data.n_features), y, coded=coded)
 
-    def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any) -> Self:
+    def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any, *, coded: bool = False) -> Self:
         """Fit checked rows, an array or a table, and present the result."""
         labels = _input.read_labels(y, shape[0], type(self).__name__)
-        encoded = _input.encode_labels(labels, self.classes, required=self._states_classes)
+        if coded:
+            encoded = _input.coded_labels(labels, self.classes)
+        else:
+            encoded = _input.encode_labels(labels, self.classes, required=self._states_classes)
         classes = encoded.classes
         targets: Any = encoded.places
         if len(classes) > self._most_classes:
@@ -265,8 +248,7 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         -------
         Post-processing, as far as the training data are concerned.
         """
-        margins = self._margins(X)
-        return margins[:, 0] if len(self.classes_) == 2 else margins
+        return decisions(self._margins(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, in the order of ``classes_``.
@@ -275,12 +257,7 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         -------
         Post-processing, as far as the training data are concerned.
         """
-        margins = self._margins(X)
-        if len(self.classes_) == 2:
-            margins = np.column_stack([np.zeros(len(margins)), margins[:, 0]])
-        margins -= margins.max(axis=1, keepdims=True)
-        odds = np.exp(margins)
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        return probabilities(self._margins(X))
 
     def predict(self, X: Any) -> Any:
         """Return the likeliest class of each row.
@@ -303,17 +280,6 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         labels = _input.read_labels(y, len(predicted), type(self).__name__)
         _input.refuse_other_labels(labels, self.classes_)
         return float(np.average(labels == predicted, weights=sample_weight))
-
-    def _row_labels(self) -> list[str]:
-        if len(self.classes_) == 2:
-            return [f"{self.classes_[1]} against {self.classes_[0]}"]
-        return [f"class {label}" for label in self.classes_]
-
-    def _extra_heads(self) -> tuple[str, ...]:
-        return ("odds ratio", "over the bounds")
-
-    def _extra_cells(self, weight: float, width: float) -> tuple[str, ...]:
-        return tuple(f"{np.exp(np.clip(change, -700, 700)):.4g}" for change in (weight, weight * width))
 
 
 class BinaryClassifier(LinearClassifier):
@@ -390,24 +356,9 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         target = _input.read_target(y, len(predicted), type(self).__name__)
         return float(r2_score(target, predicted, sample_weight=sample_weight))
 
-    def _row_labels(self) -> list[str]:
-        return ["target"]
-
 
 def _shown_quietly(show: Callable[..., Any], **options: Any) -> Any:
     """Let scikit-learn display an estimator, whose parser of docstrings does not know our section."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Unknown section Privacy")
         return show(**options)
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Columns wide enough for their cells; names to the left, numbers to the right."""
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    lines = [
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in [head, *rows]
-    ]
-    return "\n".join(lines)

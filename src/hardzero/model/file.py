@@ -23,12 +23,11 @@ from ..schema.columns import Feature, Schema
 from ..version import __version__
 from .fields import ModelFileError, parse
 from .matrix import matrix_of
+from .prediction import decisions, linear_margins, probabilities
 from .reader import FORMAT, VERSION, read_parts
-from .source import Label, columns_of, labels_of, parameters_of
+from .source import Label, parts_of
 from .statement import PrivacyStatement
 from .statement_json import statement_to_dict
-
-_LARGEST_MARGIN = 1e30
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,11 @@ class FittedModel:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, schema: Schema | None = None, feature_names: Sequence[str] | None = None
+        cls,
+        estimator: Any,
+        schema: Schema | None = None,
+        feature_names: Sequence[str] | None = None,
+        assumed_public: Sequence[str] = (),
     ) -> Self:
         """Take what a fitted estimator released.
 
@@ -87,36 +90,15 @@ class FittedModel:
             Gives features their names, units and scales, and says which class is the positive one.
         feature_names : sequence of str, optional
             Names for columns that had none when fitting; not together with a schema.
+        assumed_public : sequence of str, optional
+            What else the guarantee takes for known to everyone, such as the schema, for the privacy statement.
 
         Privacy
         -------
         Post-processing.
         """
-        if not hasattr(estimator, "coef_") or not hasattr(estimator, "privacy_"):
-            raise ModelFileError(f"{type(estimator).__name__} is not a fitted estimator of hardzero; call fit first")
-        coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
-        intercept = np.atleast_1d(np.asarray(estimator.intercept_, dtype=np.float64))
-        classes = labels_of(getattr(estimator, "classes_", ()))
-        features, bounds = columns_of(estimator, coef.shape[1], schema, feature_names)
-        if schema is not None:
-            if sorted(map(str, classes)) != sorted(schema.target.classes):
-                raise ModelFileError("classes are not those of the schema's target; fit with classes=target.classes")
-            if len(classes) == 2 and str(classes[0]) == schema.target.positive:
-                classes, coef, intercept = classes[::-1], -coef, -intercept
-        else:
-            coef = coef * [feature.scale for feature in features]
-        model = cls(
-            method=type(estimator).__name__,
-            parameters=parameters_of(estimator),
-            classes=classes,
-            features=features,
-            bounds=bounds,
-            coef_scaled=tuple(tuple(row) for row in coef.tolist()),
-            intercept_scaled=tuple(intercept.tolist()),
-            privacy=estimator.privacy_,
-            schema=schema,
-        )
-        return cls.from_json(model.to_json())  # what cannot be read back must not be written
+        parts = parts_of(estimator, schema, feature_names, assumed_public)
+        return cls.from_json(cls(**parts).to_json())  # what cannot be read back must not be written
 
     @property
     def positive(self) -> Label | None:
@@ -190,8 +172,7 @@ class FittedModel:
         -------
         Post-processing, as far as the training data are concerned.
         """
-        margins = self._margins(X)
-        return margins[:, 0] if margins.shape[1] == 1 else margins
+        return decisions(self._margins(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, in the order of ``classes``.
@@ -202,11 +183,7 @@ class FittedModel:
         """
         if not self.is_classifier:
             raise TypeError(f"{self.method} predicts a number; it has no probabilities of classes")
-        margins = self._margins(X)
-        if len(self.classes) == 2:
-            margins = np.column_stack([np.zeros(len(margins)), margins[:, 0]])
-        odds = np.exp(margins - margins.max(axis=1, keepdims=True))
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+        return probabilities(self._margins(X))
 
     def predict(self, X: Any) -> Any:
         """Return the likeliest class of each row, or the number that a regression expects.
@@ -223,12 +200,8 @@ class FittedModel:
         names = [feature.name for feature in self.features]
         matrix = matrix_of(X, names, encoded=self.schema is not None)
         if self.schema is None:
-            coef, intercept = self.coef_original, self.intercept_original
-        else:
-            coef, intercept = np.array(self.coef_scaled), np.array(self.intercept_scaled)
-        with np.errstate(over="ignore", invalid="ignore"):
-            margins = np.asarray(matrix @ coef.T + intercept)
-        return np.asarray(np.clip(np.nan_to_num(margins), -_LARGEST_MARGIN, _LARGEST_MARGIN))
+            return linear_margins(matrix, self.coef_original, self.intercept_original)
+        return linear_margins(matrix, np.array(self.coef_scaled), np.array(self.intercept_scaled))
 
     def to_json(self) -> str:
         """Return the model as JSON text, one feature a line.

@@ -22,6 +22,45 @@ _STATED_ELSEWHERE = ("bounds", "classes")
 _SECRET = "random_state"  # the name of a parameter; its value lets anyone subtract the noise
 
 
+def parts_of(
+    estimator: Any,
+    schema: Schema | None = None,
+    feature_names: Sequence[str] | None = None,
+    assumed_public: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the parts of a model as a fitted estimator released them; see `FittedModel.from_estimator`.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    if not hasattr(estimator, "coef_") or not hasattr(estimator, "privacy_"):
+        raise ModelFileError(f"{type(estimator).__name__} is not a fitted estimator of hardzero; call fit first")
+    coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
+    intercept = np.atleast_1d(np.asarray(estimator.intercept_, dtype=np.float64))
+    classes = labels_of(getattr(estimator, "classes_", ()))
+    features, bounds = columns_of(estimator, coef.shape[1], schema, feature_names)
+    if schema is not None:
+        if sorted(map(str, classes)) != sorted(schema.target.classes):
+            raise ModelFileError("classes are not those of the schema's target; fit with classes=target.classes")
+        if len(classes) == 2 and str(classes[0]) == schema.target.positive:
+            classes, coef, intercept = classes[::-1], -coef, -intercept
+    else:
+        coef = coef * [feature.scale for feature in features]
+    statement = estimator.privacy_
+    return {
+        "method": type(estimator).__name__,
+        "parameters": parameters_of(estimator),
+        "classes": classes,
+        "features": features,
+        "bounds": bounds,
+        "coef_scaled": tuple(tuple(row) for row in coef.tolist()),
+        "intercept_scaled": tuple(intercept.tolist()),
+        "privacy": dataclasses.replace(statement, assumed_public=(*statement.assumed_public, *assumed_public)),
+        "schema": schema,
+    }
+
+
 def labels_of(classes: Any) -> tuple[Label, ...]:
     """Return class labels as text, numbers or truth values."""
     return tuple(_plain("classes", label) for label in classes)

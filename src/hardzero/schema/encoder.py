@@ -30,6 +30,8 @@ class Encoded:
         The kept rows' classes, or None if they were not asked for.
     kept : ndarray of bool
         Which rows of the table are there; all of them, unless the policy for missing values is "drop".
+    places : ndarray of int or None
+        The place of each kept row's class among the schema's, or None if they were not asked for.
 
     Privacy
     -------
@@ -39,6 +41,7 @@ class Encoded:
     X: CsrArray
     y: NDArray[np.str_] | None
     kept: Mask
+    places: NDArray[np.int32] | None
 
 
 class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
@@ -149,10 +152,10 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
             incomplete[schema.target.name] = absent
         kept = self._kept(incomplete, len(encoded[0].value))
         X = _stack(encoded, [len(column.features) for column in schema.used])
-        y = np.array(schema.target.classes)[places] if target else None
-        if not kept.all():
-            X, y = X[kept], None if y is None else y[kept]
-        return Encoded(X, y, kept)
+        X = X if kept.all() else X[kept]
+        if not target:
+            return Encoded(X, None, kept, None)
+        return Encoded(X, np.array(schema.target.classes)[places[kept]], kept, places[kept])
 
     def encode_target(self, table: Any) -> NDArray[np.str_]:
         """Return the classes of all rows of a table, which need have no other column than the target.

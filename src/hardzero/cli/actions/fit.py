@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from ...schema.encoder import SchemaEncoder
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Encoded rows, and the place of each row's class in the schema.
+    """Encoded rows, and the place of each row's class in the schema: two bytes a row, however long the names are.
 
     Privacy
     -------
@@ -35,7 +35,7 @@ class TrainingRows:
     """
 
     data: StackedData
-    classes: np.typing.NDArray[np.int16]
+    places: np.typing.NDArray[np.int16]
 
 
 def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None]) -> TrainingRows:
@@ -50,15 +50,13 @@ def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None])
     if problems := check_table(schema, reader).problems:
         raise InputError("the table does not fit the schema: " + "; ".join(problems))
     encoder = SchemaEncoder(schema)
-    order = np.argsort(schema.target.classes)
-    sorted_classes = np.array(schema.target.classes)[order]
-    labels: list[np.typing.NDArray[np.int16]] = []
+    places: list[np.typing.NDArray[np.int16]] = []
 
     def batches() -> Iterator[Any]:
         seen = 0
         for batch in reader.batches(columns=[*(column.name for column in schema.used), schema.target.name]):
             encoded = encoder.encode(batch)
-            labels.append(order[np.searchsorted(sorted_classes, np.asarray(encoded.y))].astype(np.int16))
+            places.append(np.asarray(encoded.places, dtype=np.int16))
             seen += batch.num_rows
             heard(seen)
             # The share depends on the records; both ways give the same codes.
@@ -67,27 +65,22 @@ def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None])
     data = StackedData.from_batches(batches(), Bounds.parse((-1, 1), len(schema.features)))
     if data.n_rows == 0:
         raise InputError(f"{reader.source} has no rows to learn from")
-    return TrainingRows(data, np.concatenate(labels))
+    return TrainingRows(data, np.concatenate(places))
 
 
 def fit_rows(rows: TrainingRows, schema: Schema, estimator: Any) -> FittedModel:
-    """Fit an estimator that `build_estimator` made, and give its classes back their names.
+    """Fit an estimator that `build_estimator` made for this schema's classes.
 
     Privacy
     -------
     Releases a model, with the guarantee of the estimator.
     """
     names = [feature.name for feature in schema.features]
-    estimator.fit_table(rows.data, rows.classes, names)
-    estimator.classes_ = np.array(schema.target.classes)
-    public = (
-        *estimator.privacy_.assumed_public,
-        "the schema: columns, bounds, categories, missing values",
-    )
+    estimator.fit_table(rows.data, rows.places, names, coded=True)
+    public = ["the schema: columns, bounds, categories, missing values"]
     if schema.missing == "drop" and estimator.privacy_.neighbours is not Neighbours.ADD_REMOVE:
-        public = (*public, "how many rows were left after those with missing values were dropped")
-    estimator.privacy_ = replace(estimator.privacy_, assumed_public=public)
-    return FittedModel.from_estimator(estimator, schema)
+        public.append("how many rows were left after those with missing values were dropped")
+    return FittedModel.from_estimator(estimator, schema, assumed_public=public)
 
 
 def refuse_dropping(schema: Schema, neighbours: str) -> None:

@@ -24,15 +24,17 @@ _TAKEN = (
 )
 
 
-def build_estimator(method: str, n_classes: int, privacy: Mapping[str, Any], options: Sequence[str] = ()) -> Any:
+def build_estimator(
+    method: str, classes: Sequence[str], privacy: Mapping[str, Any], options: Sequence[str] = ()
+) -> Any:
     """Return an unfitted estimator for rows scaled to [-1, 1].
 
     Parameters
     ----------
     method : str
         A key of `hardzero.estimators.CHOICES`.
-    n_classes : int
-        Classes are numbered from 0.
+    classes : sequence of str
+        Every label that can occur.
     privacy : mapping
         epsilon, delta, neighbours, n_rows and random_state; of no use to a method that is not private.
     options : sequence of str
@@ -46,7 +48,7 @@ def build_estimator(method: str, n_classes: int, privacy: Mapping[str, Any], opt
     parameters = inspect.signature(kind).parameters
     common = {name: value for name, value in privacy.items() if name in parameters}
     offered = [name for name in parameters if name not in _TAKEN]
-    return kind(bounds=(-1, 1), classes=list(range(n_classes)), **common, **_parsed(method, options, offered))
+    return kind(bounds=(-1, 1), classes=list(classes), **common, **_parsed(method, options, offered))
 
 
 def _parsed(method: str, options: Sequence[str], offered: Sequence[str]) -> dict[str, Any]:
