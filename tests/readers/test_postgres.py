@@ -5,6 +5,8 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -30,18 +32,17 @@ def find(program):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server(request):
     """Yield a URL; the server runs as an ordinary user, because it refuses to run as root."""
     if not (find("initdb") and find("pg_ctl")):
         pytest.skip("PostgreSQL's initdb and pg_ctl are not installed")
-    folder = tmp_path_factory.mktemp("postgres")
+    folder = Path(tempfile.mkdtemp(prefix="hardzero-postgres-"))  # not pytest's own, which others may not enter
+    request.addfinalizer(lambda: shutil.rmtree(folder, ignore_errors=True))
     as_user = []
     if os.geteuid() == 0:
         if subprocess.run(["id", "postgres"], capture_output=True, check=False).returncode:
             pytest.skip("there is no user postgres to run the server as")
         shutil.chown(folder, "postgres")
-        for parent in folder.parents[:3]:
-            parent.chmod(0o755)
         as_user = ["runuser", "-u", "postgres", "--"]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
