@@ -32,12 +32,17 @@ def find(program):
 
 
 @pytest.fixture(scope="module")
-def server(request):
+def folder():
+    """Not one of pytest's own, which other users may not enter."""
+    with tempfile.TemporaryDirectory(prefix="hardzero-postgres-") as path:
+        yield Path(path)
+
+
+@pytest.fixture(scope="module")
+def server(folder):
     """Yield a URL; the server runs as an ordinary user, because it refuses to run as root."""
     if not (find("initdb") and find("pg_ctl")):
         pytest.skip("PostgreSQL's initdb and pg_ctl are not installed")
-    folder = Path(tempfile.mkdtemp(prefix="hardzero-postgres-"))  # not pytest's own, which others may not enter
-    request.addfinalizer(lambda: shutil.rmtree(folder, ignore_errors=True))
     as_user = []
     if os.geteuid() == 0:
         if subprocess.run(["id", "postgres"], capture_output=True, check=False).returncode:
