@@ -5,7 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml setup.py $(wildcard src/hardzero/kernels/*.pyx src/hardzero/kernels/*.hpp)
 
-.PHONY: demo test lint types unit mutants lowest experiments reproduce bench docs clean
+EXTRAS_demo := cli,io,report
+
+.PHONY: demo test lint types unit mutants lowest experiments reproduce bench docs graph clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hardzero demo --output demo --force
@@ -14,8 +16,11 @@ test: lint types unit
 
 # The oldest versions that pyproject.toml allows, with Python 3.11, for which all of them can be had: do they work?
 LOWEST := .venv-lowest
-LOWEST_TESTS := $(addprefix tests/test_,cli_model.py data.py encoder.py estimators.py lowest.py model_file.py \
-	model_file_tables.py onnx.py plain_text.py postgres.py readers.py report.py reproduce.py schema.py signals.py stacked.py)
+LOWEST_TESTS := tests/cli/test_model.py tests/cli/test_signals.py tests/data/test_bounded.py tests/data/test_stacked.py \
+	tests/estimators/test_estimators.py tests/model/test_file.py tests/model/test_onnx.py \
+	tests/model/test_plain_text.py tests/model/test_tables.py tests/project/test_lowest.py \
+	tests/readers/test_postgres.py tests/readers/test_readers.py tests/report/test_report.py \
+	tests/reproduce/test_experiments.py tests/schema/test_columns.py tests/schema/test_encoder.py
 
 lowest:
 	$(LOWEST_PYTHON) -m venv --clear $(LOWEST)
@@ -55,28 +60,17 @@ bench: $(VENV)/.bench
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
+# The picture of imports in docs/architecture.md, drawn from the source.
+graph:
+	$(PYTHON) tools/import_graph.py
+
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hardzero needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.demo: $(BIN)/python $(BUILT_FROM)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,io,report]'
-	touch $@
-
-$(VENV)/.dev: $(BIN)/python $(BUILT_FROM)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@
-
-$(VENV)/.reproduce: $(BIN)/python $(BUILT_FROM)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[reproduce]'
-	touch $@
-
-$(VENV)/.bench: $(BIN)/python $(BUILT_FROM)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	touch $@
-
-$(VENV)/.docs: $(BIN)/python $(BUILT_FROM)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+# An environment is what one make target needs: the package with the extras of the same name.
+$(VENV)/.%: $(BIN)/python $(BUILT_FROM)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(or $(EXTRAS_$*),$*)]'
 	touch $@
 
 clean:

@@ -14,9 +14,9 @@ from scipy import sparse
 from scipy.optimize import brentq
 
 from hardzero import datasets
-from hardzero.data import BoundedData, Bounds
-from hardzero.losses import Logistic
-from hardzero.solvers import Problem
+from hardzero.data.bounded import BoundedData, Bounds
+from hardzero.optim.frank_wolfe import Problem
+from hardzero.optim.losses import Logistic
 
 _SHIFT = 50
 """The j-th most popular column is drawn with probability proportional to about 1/(j + 50)."""

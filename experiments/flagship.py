@@ -19,11 +19,11 @@ from hardzero import (
     LassoLogisticRegression,
     SparsePrivateLogisticRegression,
     SparsifierLogisticRegression,
-    select_refit,
-    solvers,
 )
-from hardzero.data import RESIDUAL_ONE
-from hardzero.estimators import sparse_private
+from hardzero.data.bounded import RESIDUAL_ONE
+from hardzero.estimators import select_refit as sparse_private
+from hardzero.methods import select_refit
+from hardzero.optim import frank_wolfe
 from hardzero.reproduce.splits import Split, evaluate
 from hardzero.reproduce.trials import Runner, Trial
 
@@ -95,12 +95,12 @@ class _Variant:
 
     def __enter__(self) -> None:
         self.saved = (
-            solvers.residual_cap,
+            frank_wolfe.residual_cap,
             select_refit.explained_by_more_than_noise,
             sparse_private.select_and_refit,
         )
         if self.method == "+ accounting":
-            solvers.residual_cap = lambda *_: RESIDUAL_ONE
+            frank_wolfe.residual_cap = lambda *_: RESIDUAL_ONE
         if self.method == "no support rule":
             select_refit.explained_by_more_than_noise = lambda at, mask, *_: mask
         if self.method == "select only":
@@ -110,7 +110,9 @@ class _Variant:
             )
 
     def __exit__(self, *_: object) -> None:
-        solvers.residual_cap, select_refit.explained_by_more_than_noise, sparse_private.select_and_refit = self.saved
+        frank_wolfe.residual_cap, select_refit.explained_by_more_than_noise, sparse_private.select_and_refit = (
+            self.saved
+        )
 
 
 def without_refit(plan: select_refit.SelectRefitPlan) -> select_refit.SelectRefitPlan:

@@ -4,13 +4,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hardzero import SparsePrivateLogisticRegression
-from hardzero.encoder import SchemaEncoder
-from hardzero.model_file import FittedModel
+from hardzero.model import FittedModel
+from hardzero.model.statement import PrivacyStatement
 from hardzero.privacy.accounting import spent
 from hardzero.privacy.budget import Neighbours
 from hardzero.privacy.events import GaussianRelease, NotPrivate, PerturbedMinimum, PureRelease, Repeated, Selection
-from hardzero.schema import Boolean, Categorical, Feature, Ignored, Numeric, Ordered, Schema, Target
-from hardzero.statement import PrivacyStatement
+from hardzero.schema.columns import Boolean, Categorical, Feature, Ignored, Numeric, Ordered, Schema, Target
+from hardzero.schema.encoder import SchemaEncoder
 
 SCHEMA = Schema(
     (

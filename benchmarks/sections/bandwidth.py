@@ -10,14 +10,14 @@ from common import RADIUS, Check, Progress, Results, Setting, at_most, number, t
 from lookalikes import Sample
 from timing import Job, interleave
 
-from hardzero.data import RESIDUAL_ONE
-from hardzero.geometry import L1Ball
-from hardzero.losses import residual_codes
-from hardzero.plan import plan_lasso
+from hardzero.data.bounded import RESIDUAL_ONE
+from hardzero.methods.private_lasso import plan_lasso
+from hardzero.optim.balls import L1Ball
+from hardzero.optim.frank_wolfe import Problem, Selector, frank_wolfe
+from hardzero.optim.losses import residual_codes
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.mechanisms import SignedScores
 from hardzero.privacy.randomness import source_for
-from hardzero.solvers import Problem, Selector, frank_wolfe
 from sections.steps import private_steps
 
 TITLE = "The memory bound"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from common import Check, Progress, Results, Setting, number, table
 
-from hardzero.datasets import available, sources
+from hardzero.datasets import available, origins
 
 TITLE = "Memory"
 ESTIMATORS = {"lasso": "Private LASSO", "flagship": "flagship"}
@@ -24,7 +24,7 @@ def measure(setting: Setting, progress: Progress) -> Results:
     results: Results = {"data": {}}
     names = [*setting.lookalikes, *(name for name in setting.real if name not in setting.lookalikes)]
     for name in names:
-        if name in sources() and name not in available():
+        if name in origins() and name not in available():
             progress.skip(name, "its file is not here; set HARDZERO_DATA to the folder that has it")
             continue
         results["data"][name] = entry = {}

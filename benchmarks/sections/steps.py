@@ -11,11 +11,11 @@ from lookalikes import Sample
 from timing import Job, interleave, units_for
 
 from hardzero import PrivateLassoLogisticRegression
-from hardzero.geometry import L1Ball
-from hardzero.plan import plan_lasso
+from hardzero.methods.private_lasso import plan_lasso
+from hardzero.optim.balls import L1Ball
+from hardzero.optim.frank_wolfe import Problem, frank_wolfe
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.randomness import source_for
-from hardzero.solvers import Problem, frank_wolfe
 
 TITLE = "Private LASSO"
 BUDGETS = (1.0, 50.0)

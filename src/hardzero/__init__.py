@@ -1,68 +1,62 @@
 """Sparse linear models under differential privacy, with zeros that stay zero."""
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from .baselines.admm import PrivateADMMLogisticRegression
-    from .baselines.gradient_steps import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
-    from .baselines.greedy import PrivateGreedyLogisticRegression
-    from .baselines.two_stage import TwoStageLogisticRegression
-    from .estimators._repeats import RepeatedFitWarning
-    from .estimators.lasso import LassoLogisticRegression, PrivateLassoLogisticRegression, PrivateLassoRegression
-    from .estimators.sparse_private import SparsePrivateLogisticRegression
-    from .estimators.sparsifier import SparsePrivateRegression, SparsifierLogisticRegression
-    from .optimum import ExactSolver, PlainFrankWolfe
-    from .plan import paper_iterations
-    from .privacy.budget import Budget, BudgetExceededError, Neighbours
-    from .statement import PrivacyStatement, WeakGuaranteeWarning
+from . import estimators
+from .version import __version__ as __version__
 
-# Stated here alone: the build, `hardzero version` and model files read this line.
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from .estimators import *  # noqa: F403
+    from .estimators._repeats import RepeatedFitWarning
+    from .methods.private_lasso import paper_iterations
+    from .model import FittedModel
+    from .model.statement import PrivacyStatement, WeakGuaranteeWarning
+    from .optim.optimum import ExactSolver, PlainFrankWolfe
+    from .privacy.budget import Budget, BudgetExceededError, Neighbours
+    from .schema import Schema, load_schema
 
 __all__ = [
     "Budget",
     "BudgetExceededError",
-    "DensePrivateLogisticRegression",
     "ExactSolver",
-    "LassoLogisticRegression",
+    "FittedModel",
     "Neighbours",
     "PlainFrankWolfe",
     "PrivacyStatement",
-    "PrivateADMMLogisticRegression",
-    "PrivateGreedyLogisticRegression",
-    "PrivateIGHTLogisticRegression",
-    "PrivateLassoLogisticRegression",
-    "PrivateLassoRegression",
     "RepeatedFitWarning",
-    "SparsePrivateLogisticRegression",
-    "SparsePrivateRegression",
-    "SparsifierLogisticRegression",
-    "TwoStageLogisticRegression",
+    "Schema",
     "WeakGuaranteeWarning",
+    "load_schema",
     "paper_iterations",
 ]
+__all__ += estimators.__all__
 
 # Names are loaded when first used, so that `hardzero --help` need not wait for scikit-learn.
-_HOMES = {
-    "baselines.admm": ("PrivateADMMLogisticRegression",),
-    "baselines.gradient_steps": ("DensePrivateLogisticRegression", "PrivateIGHTLogisticRegression"),
-    "baselines.greedy": ("PrivateGreedyLogisticRegression",),
-    "baselines.two_stage": ("TwoStageLogisticRegression",),
-    "estimators._repeats": ("RepeatedFitWarning",),
-    "estimators.lasso": ("LassoLogisticRegression", "PrivateLassoLogisticRegression", "PrivateLassoRegression"),
-    "estimators.sparse_private": ("SparsePrivateLogisticRegression",),
-    "estimators.sparsifier": ("SparsePrivateRegression", "SparsifierLogisticRegression"),
-    "optimum": ("ExactSolver", "PlainFrankWolfe"),
-    "plan": ("paper_iterations",),
-    "privacy.budget": ("Budget", "BudgetExceededError", "Neighbours"),
-    "statement": ("PrivacyStatement", "WeakGuaranteeWarning"),
+_HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.items()} | {
+    "Budget": "privacy.budget",
+    "BudgetExceededError": "privacy.budget",
+    "ExactSolver": "optim.optimum",
+    "FittedModel": "model",
+    "Neighbours": "privacy.budget",
+    "PlainFrankWolfe": "optim.optimum",
+    "PrivacyStatement": "model.statement",
+    "RepeatedFitWarning": "estimators._repeats",
+    "Schema": "schema",
+    "WeakGuaranteeWarning": "model.statement",
+    "load_schema": "schema",
+    "paper_iterations": "methods.private_lasso",
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+_RENAMED = {"SparsePrivateRegression": "SparsifierRegression"}
 
 if not TYPE_CHECKING:  # else a type checker would accept any name
 
     def __getattr__(name: str) -> Any:
+        if name in _RENAMED:
+            warnings.warn(f"{name} is called {_RENAMED[name]} now", DeprecationWarning, stacklevel=2)
+            return __getattr__(_RENAMED[name])
         if name not in _HOME_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)

@@ -1,7 +1,8 @@
-"""Parameter checks whose messages name the parameter, what was given, and what to do."""
+"""Checks of parameters and of installed packages, with messages that name what was given and what to do."""
 
 from __future__ import annotations
 
+import importlib
 import math
 import numbers
 from collections.abc import Sequence
@@ -79,3 +80,31 @@ def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return value
+
+
+class MissingPackageError(ImportError):
+    """A package that the called function needs is not installed; the message says how to install it."""
+
+
+def require(module: str, extra: str = "io") -> Any:
+    """Import a module, or say which extra of hardzero brings it.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module, dots allowed.
+    extra : str, default="io"
+        Name of the extra.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingPackageError(
+            f"this needs the package {package}, which cannot be imported: pip install 'hardzero[{extra}]'",
+            name=package,
+        ) from error

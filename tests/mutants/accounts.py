@@ -1,22 +1,14 @@
 """Faults in accounting, in plans and in what estimators say."""
 
-from .killers import (
-    FLAGSHIP,
-    LASSO,
-    SPARSIFIER,
-    in_file,
-    moved,
-    replayed,
-    replayed_by_size,
-)
+from .killers import FLAGSHIP, LASSO, SPARSIFIER, in_file, moved, replayed, replayed_by_size
 from .mutant import Mutant
 
 _ACCOUNTING, _EVENTS, _BUDGET, _PLAN, _BASE, _INPUT = (
     "privacy/accounting.py",
     "privacy/events.py",
     "privacy/budget.py",
-    "plan.py",
-    "estimators/_base.py",
+    "methods/private_lasso.py",
+    "estimators/_linear.py",
     "estimators/_input.py",
 )
 _CONSTANTS = in_file("privacy/test_events", "test_costs_are_the_theorems_constants")
@@ -87,7 +79,7 @@ MUTANTS = (
         _ACCOUNTING,
         "return gap * ((1 + gap) * rho - epsilon - math.log1p(1 / gap)) - math.log1p(gap)",
         "return gap * (gap * rho - epsilon - math.log1p(1 / gap)) - math.log1p(gap)",
-        in_file("test_proof_constants", "test_conversion_is_above_the_exact_gaussian"),
+        in_file("guarantee/test_proof_constants", "test_conversion_is_above_the_exact_gaussian"),
     ),
     Mutant(
         "shift-left-out",
@@ -103,7 +95,7 @@ MUTANTS = (
         _ACCOUNTING,
         "bounds.append(others + epsilon_of_pure(event.event.cost.epsilon, event.times, delta))",
         "bounds.append(epsilon_of_pure(event.event.cost.epsilon, event.times, delta))",
-        in_file("test_small_leaks", "test_sharper_theorems_are_added_to_what_is_released_beside"),
+        in_file("guarantee/test_small_leaks", "test_sharper_theorems_are_added_to_what_is_released_beside"),
     ),
     Mutant(
         "others-left-out-beside-the-recursion",
@@ -111,7 +103,7 @@ MUTANTS = (
         _ACCOUNTING,
         "bounds.append(others + epsilon_of_selections(event.event.eta, event.times, delta))",
         "bounds.append(epsilon_of_selections(event.event.eta, event.times, delta))",
-        in_file("test_small_leaks", "test_sharper_theorems_are_added_to_what_is_released_beside"),
+        in_file("guarantee/test_small_leaks", "test_sharper_theorems_are_added_to_what_is_released_beside"),
     ),
     Mutant(
         "recursion-not-widened",
@@ -142,10 +134,10 @@ MUTANTS = (
     Mutant(
         "plans-not-checked",
         "a plan that costs too much is carried out",
-        _PLAN,
+        "methods/plans.py",
         "    if not spent <= budget:\n        raise",
         "    if not spent.delta <= budget.delta:\n        raise",
-        in_file("test_plan", "test_a_plan_that_costs_too_much_is_never_returned"),
+        in_file("methods/test_private_lasso", "test_a_plan_that_costs_too_much_is_never_returned"),
     ),
     Mutant(
         "count-not-charged",
@@ -153,7 +145,7 @@ MUTANTS = (
         _PLAN,
         'others.append(PureRelease("clipped count of nonzeros with double-geometric noise", count_epsilon))',
         "pass",
-        in_file("test_small_leaks", "test_every_call_of_a_mechanism_is_an_event_of_the_plan"),
+        in_file("guarantee/test_small_leaks", "test_every_call_of_a_mechanism_is_an_event_of_the_plan"),
     ),
     Mutant(
         "intercept-not-charged",
@@ -161,7 +153,7 @@ MUTANTS = (
         _PLAN,
         'others.append(Repeated(GaussianRelease("sum of residuals (intercept)", intercept_noise), steps))',
         "pass",
-        in_file("test_small_leaks", "test_every_call_of_a_mechanism_is_an_event_of_the_plan"),
+        in_file("guarantee/test_small_leaks", "test_every_call_of_a_mechanism_is_an_event_of_the_plan"),
     ),
     Mutant(
         "classes-selections-charged-once",
@@ -169,7 +161,7 @@ MUTANTS = (
         _PLAN,
         "selections = n_iter * (per_class or 1)",
         "selections = n_iter",
-        in_file("test_small_leaks", "test_every_call_of_a_mechanism_is_an_event_of_the_plan"),
+        in_file("guarantee/test_small_leaks", "test_every_call_of_a_mechanism_is_an_event_of_the_plan"),
     ),
     Mutant(
         "published-noise-under-the-wrong-relation",
@@ -177,7 +169,7 @@ MUTANTS = (
         _PLAN,
         "2 * neighbours.contributions / laplace",
         "2 / laplace",
-        in_file("test_plan", "TestPaper"),
+        in_file("methods/test_private_lasso", "TestPaper"),
     ),
     Mutant(
         "published-noise-taken-at-its-word",
@@ -185,15 +177,15 @@ MUTANTS = (
         _PLAN,
         "        spent = accounting.spent(events, budget.delta, accountant)\n    else:",
         "        spent = budget\n    else:",
-        in_file("test_plan", "TestPaper"),
+        in_file("methods/test_private_lasso", "TestPaper"),
     ),
     Mutant(
         "delta-of-one-in-n",
         "publishing one random record would be allowed",
-        _PLAN,
+        "methods/plans.py",
         "return math.pow(max(n_rows, 2), -1.5)",
         "return math.pow(max(n_rows, 2), -1.0)",
-        in_file("test_plan", "test_default_delta_is_below_one_in_n"),
+        in_file("methods/test_private_lasso", "test_default_delta_is_below_one_in_n"),
     ),
     Mutant(
         "plan-by-the-true-number-of-rows",
@@ -214,7 +206,7 @@ MUTANTS = (
     Mutant(
         "statement-shows-the-true-number-of-rows",
         "under add-remove that number is secret",
-        _BASE,
+        "estimators/_private.py",
         "        rows = self._public_rows(counted)\n        if",
         "        rows = counted\n        if",
         (replayed_by_size(FLAGSHIP),),
@@ -222,42 +214,42 @@ MUTANTS = (
     Mutant(
         "statement-claims-what-was-asked",
         "the published noise guarantees less than that",
-        _BASE,
+        "estimators/_private.py",
         "            plan.spent.epsilon,\n",
         "            plan.budget.epsilon,\n",
-        in_file("test_estimators", "test_published_noise_reports_what_is_proved"),
+        in_file("estimators/test_estimators", "test_published_noise_reports_what_is_proved"),
     ),
     Mutant(
         "statement-drops-an-event",
         "a release is not told of",
-        _BASE,
+        "estimators/_private.py",
         "            plan.events,\n",
         "            plan.events[1:],\n",
-        in_file("test_small_leaks", "test_every_call_of_a_mechanism_is_an_event_of_the_plan"),
+        in_file("guarantee/test_small_leaks", "test_every_call_of_a_mechanism_is_an_event_of_the_plan"),
     ),
     Mutant(
         "seeded-fit-not-stamped",
         "the noise can be subtracted, and the model claims to be private",
-        _BASE,
+        "estimators/_private.py",
         "seeded=self.random_state is not None",
         "seeded=False",
-        in_file("test_estimators", "test_a_seeded_fit_is_stamped"),
+        in_file("estimators/test_estimators", "test_a_seeded_fit_is_stamped"),
     ),
     Mutant(
         "stamp-not-looked-at",
         "a seeded fit says that its guarantee holds",
-        "statement.py",
+        "model/statement.py",
         "return math.isfinite(self.epsilon) and not self.seeded",
         "return math.isfinite(self.epsilon)",
-        in_file("test_statement", "test_a_seeded_fit_is_not_private_and_says_so_first"),
+        in_file("model/test_statement", "test_a_seeded_fit_is_not_private_and_says_so_first"),
     ),
     Mutant(
         "seed-zero-not-stamped",
         "zero is a seed as well",
-        _BASE,
+        "estimators/_private.py",
         "seeded=self.random_state is not None",
         "seeded=bool(self.random_state)",
-        in_file("test_estimators", "test_a_seeded_fit_is_stamped"),
+        in_file("estimators/test_estimators", "test_a_seeded_fit_is_stamped"),
     ),
     Mutant(
         "classes-read-from-the-labels",
@@ -273,7 +265,7 @@ MUTANTS = (
         _INPUT,
         'raise ValueError("y holds labels that are not in classes; add them or remove those rows")',
         'raise ValueError(f"y holds labels that are not in classes: {sorted(set(y) - set(given))}")',
-        in_file("test_small_leaks", "test_a_label_outside_the_classes_is_not_quoted"),
+        in_file("guarantee/test_small_leaks", "test_a_label_outside_the_classes_is_not_quoted"),
     ),
     Mutant(
         "an-attribute-from-the-records",
@@ -296,7 +288,7 @@ MUTANTS = (
     Mutant(
         "sparsifier-keeps-the-true-count",
         "the number of weights kept is released without noise",
-        "sparsify.py",
+        "methods/sparsifier.py",
         "kept = mechanisms.count(nonzeros, min_features, max_features, plan.count_epsilon, source)",
         "kept = min(max(mechanisms.exact(nonzeros), min_features), max_features)",
         (replayed(SPARSIFIER),),
@@ -304,17 +296,17 @@ MUTANTS = (
     Mutant(
         "model-file-with-the-seed",
         "whoever has the file can subtract the noise",
-        "model_file/source.py",
+        "model/source.py",
         "if name not in _STATED_ELSEWHERE and name != _SECRET",
         "if name not in _STATED_ELSEWHERE",
-        in_file("test_model_file", "test_the_seed_is_not_written_and_the_stamp_is"),
+        in_file("model/test_file", "test_the_seed_is_not_written_and_the_stamp_is"),
     ),
     Mutant(
         "model-file-drops-an-event",
         "a release is not told of",
-        "model_file/statement.py",
+        "model/statement_json.py",
         '"events": [_event_to_dict(event) for event in statement.events],',
         '"events": [_event_to_dict(event) for event in statement.events[1:]],',
-        in_file("test_model_file", "test_a_model_survives_being_written_and_read"),
+        in_file("model/test_file", "test_a_model_survives_being_written_and_read"),
     ),
 )

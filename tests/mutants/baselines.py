@@ -4,7 +4,7 @@ from .killers import DENSE, GREEDY, TWO_STAGE, in_file, moved, replayed, replaye
 from .mutant import Mutant
 
 _ROWS, _STEPS, _GREEDY, _TWO_STAGE, _ADMM, _OBJECTIVE = (
-    f"baselines/{name}.py" for name in ("rows", "gradient_steps", "greedy", "two_stage", "admm", "objective")
+    f"methods/{name}.py" for name in ("rows", "gradient_steps", "greedy", "two_stage", "admm", "objective")
 )
 
 MUTANTS = (
@@ -22,7 +22,7 @@ MUTANTS = (
         _ROWS,
         "np.trunc(residual, out=residual).astype(np.int64)",
         "np.copysign(np.ceil(np.abs(residual)), residual).astype(np.int64)",
-        in_file("test_gradient_steps", "test_gradients_move_by_no_more_than_their_sensitivity"),
+        in_file("methods/test_gradient_steps", "test_gradients_move_by_no_more_than_their_sensitivity"),
     ),
     Mutant(
         "steps-forget-the-relation",
@@ -30,7 +30,7 @@ MUTANTS = (
         _STEPS,
         "plan.noise * plan.neighbours.contributions * gradient_length(loss, plan.row_norm)",
         "plan.noise * gradient_length(loss, plan.row_norm)",
-        in_file("test_gradient_steps", "test_every_step_has_fresh_noise_of_the_declared_size"),
+        in_file("methods/test_gradient_steps", "test_every_step_has_fresh_noise_of_the_declared_size"),
     ),
     Mutant(
         "steps-noise-halved",
@@ -38,7 +38,7 @@ MUTANTS = (
         _STEPS,
         "mechanisms.gaussian(rows.gradient(coef), sigma, source)",
         "mechanisms.gaussian(rows.gradient(coef), sigma // 2, source)",
-        in_file("test_gradient_steps", "test_every_step_has_fresh_noise_of_the_declared_size"),
+        in_file("methods/test_gradient_steps", "test_every_step_has_fresh_noise_of_the_declared_size"),
     ),
     Mutant(
         "steps-by-the-true-number-of-rows",
@@ -78,7 +78,7 @@ MUTANTS = (
         _GREEDY,
         '        Repeated(GaussianRelease("gradient of the chosen coordinate", noise), steps),\n',
         "",
-        in_file("test_greedy", "test_every_step_is_charged_for_one_choice_and_one_number"),
+        in_file("methods/test_greedy", "test_every_step_is_charged_for_one_choice_and_one_number"),
     ),
     Mutant(
         "blocks-by-position",
@@ -86,7 +86,7 @@ MUTANTS = (
         _TWO_STAGE,
         "owners = source.integers_below(plan.blocks, problem.data.n_rows)",
         "owners = np.arange(problem.data.n_rows) * plan.blocks // max(problem.data.n_rows, 1)",
-        in_file("test_two_stage", "test_rows_go_to_blocks_by_chance_and_not_by_position"),
+        in_file("methods/test_two_stage", "test_rows_go_to_blocks_by_chance_and_not_by_position"),
     ),
     Mutant(
         "blocks-by-the-true-number-of-rows",
@@ -102,7 +102,7 @@ MUTANTS = (
         _TWO_STAGE,
         "return choose_several(candidates, plan.kept, RESIDUAL_ONE, plan.eta, source)",
         "return choose_several(candidates, plan.kept, RESIDUAL_ONE // 2, plan.eta, source)",
-        in_file("test_two_stage", "test_one_record_changes_one_block_and_each_count_by_at_most_one"),
+        in_file("methods/test_two_stage", "test_one_record_changes_one_block_and_each_count_by_at_most_one"),
     ),
     Mutant(
         "votes-charged-once",
@@ -110,7 +110,7 @@ MUTANTS = (
         _TWO_STAGE,
         'votes = Repeated(Selection(eta, "one feature by the blocks\' votes"), kept)',
         'votes = Repeated(Selection(eta, "one feature by the blocks\' votes"), 1)',
-        in_file("test_two_stage", "test_every_release_is_charged"),
+        in_file("methods/test_two_stage", "test_every_release_is_charged"),
     ),
     Mutant(
         "rounds-share-their-noise",
@@ -119,7 +119,7 @@ MUTANTS = (
         "        centre = sparse + multipliers / plan.coupling\n",
         "        from ..privacy.randomness import SeededSource\n\n        source = SeededSource(1)\n"
         "        centre = sparse + multipliers / plan.coupling\n",
-        in_file("test_admm", "test_every_round_has_fresh_noise_of_the_planned_size_and_is_charged"),
+        in_file("methods/test_admm", "test_every_round_has_fresh_noise_of_the_planned_size_and_is_charged"),
     ),
     Mutant(
         "rounds-charged-once",
@@ -127,7 +127,7 @@ MUTANTS = (
         _ADMM,
         'plan_perturbation("dense weights", budget, [], row_norm, convexity, rounds)',
         'plan_perturbation("dense weights", budget, [], row_norm, convexity)',
-        in_file("test_admm", "test_every_round_has_fresh_noise_of_the_planned_size_and_is_charged"),
+        in_file("methods/test_admm", "test_every_round_has_fresh_noise_of_the_planned_size_and_is_charged"),
     ),
     Mutant(
         "coupling-by-the-true-number-of-rows",
@@ -135,7 +135,9 @@ MUTANTS = (
         _OBJECTIVE,
         "return Sensitive(minimise_logistic(rows, centre, plan.convexity, linear))",
         "return Sensitive(minimise_logistic(rows, centre, 0.1 * len(rows.shrink), linear))",
-        in_file("test_small_leaks", "test_objectives_have_the_planned_convexity_whatever_the_number_of_rows"),
+        in_file(
+            "guarantee/test_small_leaks", "test_objectives_have_the_planned_convexity_whatever_the_number_of_rows"
+        ),
     ),
     Mutant(
         "minimum-forgets-the-relation",
@@ -143,7 +145,7 @@ MUTANTS = (
         _OBJECTIVE,
         "sigma = plan.noise * contributions * rows.norm",
         "sigma = plan.noise * rows.norm",
-        in_file("test_objective", "test_the_linear_term_has_the_planned_size"),
+        in_file("methods/test_objective", "test_the_linear_term_has_the_planned_size"),
     ),
     Mutant(
         "minimum-too-coarse",
@@ -151,7 +153,7 @@ MUTANTS = (
         _OBJECTIVE,
         "linear) <= 0.75 * _GAP * convexity:",
         "linear) <= 750 * _GAP * convexity:",
-        in_file("test_objective", "test_the_minimiser_is_missed_by_no_more_than_the_gap"),
+        in_file("methods/test_objective", "test_the_minimiser_is_missed_by_no_more_than_the_gap"),
     ),
     Mutant(
         "gap-noise-not-charged",
@@ -159,6 +161,6 @@ MUTANTS = (
         _OBJECTIVE,
         "return (*others, Repeated(minimum, times), gap)",
         "return (*others, Repeated(minimum, times))",
-        in_file("test_small_leaks", "test_every_call_of_a_mechanism_is_an_event_of_the_plan"),
+        in_file("guarantee/test_small_leaks", "test_every_call_of_a_mechanism_is_an_event_of_the_plan"),
     ),
 )

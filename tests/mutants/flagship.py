@@ -3,11 +3,11 @@
 from .killers import FLAGSHIP, FLAGSHIP_WIDE, FLAGSHIP_WIDE_3, in_file, moved, replayed, replayed_by_size
 from .mutant import Mutant
 
-_REFIT, _STANDARD, _DESCENT = "select_refit.py", "standard.py", "descent.py"
-_MOMENTS = in_file("test_standard", "test_moments_move_by_no_more_than_their_sensitivity")
-_GRADIENTS = in_file("test_descent", "test_gradients_move_by_no_more_than_their_sensitivity")
-_CHARGED = in_file("test_select_refit", "test_every_release_of_a_plan_is_charged")
-_NO_RELEASE = in_file("test_select_refit", "test_no_release_of_a_fit_moves_too_far_when_a_record_is_replaced")
+_REFIT, _STANDARD, _DESCENT = "methods/select_refit.py", "optim/standardise.py", "optim/descent.py"
+_MOMENTS = in_file("optim/test_standardise", "test_moments_move_by_no_more_than_their_sensitivity")
+_GRADIENTS = in_file("optim/test_descent", "test_gradients_move_by_no_more_than_their_sensitivity")
+_CHARGED = in_file("methods/test_select_refit", "test_every_release_of_a_plan_is_charged")
+_NO_RELEASE = in_file("methods/test_select_refit", "test_no_release_of_a_fit_moves_too_far_when_a_record_is_replaced")
 
 MUTANTS = (
     Mutant(
@@ -56,7 +56,7 @@ MUTANTS = (
         _REFIT,
         "return Sensitive(np.abs(problem.data.gradient(codes)).max(axis=0))",
         "return Sensitive(np.abs(problem.data.gradient(codes)).sum(axis=0))",
-        in_file("test_select_refit", "test_screening_moves_by_no_more_than_its_sensitivities"),
+        in_file("methods/test_select_refit", "test_screening_moves_by_no_more_than_its_sensitivities"),
     ),
     Mutant(
         "screening-forgets-the-relation",
@@ -86,8 +86,8 @@ MUTANTS = (
         "rate-of-descent-by-the-true-number-of-rows",
         "under add-remove that number is secret",
         _REFIT,
-        "descent = plan_descent(loss, standard, mask, problem.n_rows,",
-        "descent = plan_descent(loss, standard, mask, problem.data.n_rows,",
+        "descent = prepare_descent(loss, standard, mask, problem.n_rows,",
+        "descent = prepare_descent(loss, standard, mask, problem.data.n_rows,",
         (replayed_by_size(FLAGSHIP),),
     ),
     Mutant(
@@ -152,7 +152,7 @@ MUTANTS = (
         _STANDARD,
         "mechanisms.select(length_scores(problem, grid), _OUT_OF * RESIDUAL_ONE, eta, source)",
         "mechanisms.select(length_scores(problem, grid), RESIDUAL_ONE, eta, source)",
-        in_file("test_standard", "test_counts_of_short_rows_move_by_no_more_than_their_sensitivity"),
+        in_file("optim/test_standardise", "test_counts_of_short_rows_move_by_no_more_than_their_sensitivity"),
     ),
     Mutant(
         "moments-not-shrunk",
@@ -168,7 +168,7 @@ MUTANTS = (
         _STANDARD,
         "codes = np.floor(shrink * RESIDUAL_ONE).astype(np.int64)",
         "codes = np.floor(shrink * RESIDUAL_ONE).astype(np.int64) + 1",
-        in_file("test_small_leaks", "test_shrunk_rows_are_rounded_down"),
+        in_file("guarantee/test_small_leaks", "test_shrunk_rows_are_rounded_down"),
     ),
     Mutant(
         "moments-sensitivity-without-squares",
@@ -176,7 +176,7 @@ MUTANTS = (
         _STANDARD,
         "math.ceil(math.sqrt(2 * length**2 + 1) * _SUM_ONE)",
         "math.ceil(math.sqrt(length**2 + 1) * _SUM_ONE)",
-        in_file("test_standard", "test_noise_of_the_moments_is_as_announced"),
+        in_file("optim/test_standardise", "test_noise_of_the_moments_is_as_announced"),
     ),
     Mutant(
         "moments-forget-the-relation",
@@ -192,7 +192,7 @@ MUTANTS = (
         _STANDARD,
         "sigma = math.ceil(noise * sensitivity)",
         "sigma = math.ceil(noise * sensitivity / 2)",
-        in_file("test_standard", "test_noise_of_the_moments_is_as_announced"),
+        in_file("optim/test_standardise", "test_noise_of_the_moments_is_as_announced"),
     ),
     Mutant(
         "moments-over-the-true-number-of-rows",
@@ -246,8 +246,8 @@ MUTANTS = (
         "descent-intercepts-without-noise",
         "sums of residuals leave as they are",
         _DESCENT,
-        "return Iterate(coef, released[inside:] / _INTERCEPT_WEIGHT)",
-        "return Iterate(coef, mechanisms.exact(sums)[inside:] / RESIDUAL_ONE / _INTERCEPT_WEIGHT)",
+        "return Weights(coef, released[inside:] / _INTERCEPT_WEIGHT)",
+        "return Weights(coef, mechanisms.exact(sums)[inside:] / RESIDUAL_ONE / _INTERCEPT_WEIGHT)",
         (replayed(FLAGSHIP),),
     ),
     Mutant(
@@ -256,7 +256,7 @@ MUTANTS = (
         _DESCENT,
         "sigma = math.ceil(noise * (contributions * math.ceil(length * RESIDUAL_ONE) + slack))",
         "sigma = math.ceil(noise * (math.ceil(length * RESIDUAL_ONE) + slack))",
-        in_file("test_descent", "test_sigma_is_noise_times_length_and_slack"),
+        in_file("optim/test_descent", "test_sigma_is_noise_times_length_and_slack"),
     ),
     Mutant(
         "descent-without-slack",
@@ -264,6 +264,6 @@ MUTANTS = (
         _DESCENT,
         "slack = math.ceil((2 + MAX_ROWS * 2.0**-24) * math.sqrt(int(mask.sum()) + loss.outputs))",
         "slack = 0",
-        in_file("test_descent", "test_sigma_is_noise_times_length_and_slack"),
+        in_file("optim/test_descent", "test_sigma_is_noise_times_length_and_slack"),
     ),
 )

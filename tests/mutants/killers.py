@@ -17,19 +17,18 @@ DENSE = "DensePrivateLogisticRegression-2-n_iter=20,fit_intercept=True"
 
 def replayed(case, storage="dense", loops="reference"):
     """Other records with the same answers of the mechanisms give the same output."""
-    return f"tests/test_replay.py::test_other_records_give_the_same_output[{loops}-{case}-{storage}]"
+    return f"tests/guarantee/test_replay.py::test_other_records_give_the_same_output[{loops}-{case}-{storage}]"
 
 
 def replayed_by_size(case):
     """So do tables of other sizes under add-remove."""
-    return f"tests/test_replay.py::test_under_add_remove_the_number_of_rows_leaves_by_no_way[{case}]"
+    return f"tests/guarantee/test_replay.py::test_under_add_remove_the_number_of_rows_leaves_by_no_way[{case}]"
 
 
 def moved(case, relation="zero-out", storage="dense", loops="reference"):
     """Neighbours' sums and scores lie no further apart than is charged."""
-    return (
-        f"tests/test_neighbours.py::test_nothing_moves_by_more_than_is_charged[{loops}-{case}-{relation}-{storage}]"
-    )
+    test = "tests/guarantee/test_neighbours.py::test_nothing_moves_by_more_than_is_charged"
+    return f"{test}[{loops}-{case}-{relation}-{storage}]"
 
 
 def in_file(file, *names):

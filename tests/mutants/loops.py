@@ -1,20 +1,16 @@
 """Faults in the Frank-Wolfe loop, its losses and engines, and in the hot loops."""
 
-from .killers import (
-    LASSO,
-    LASSO_INTERCEPT,
-    LASSO_INTERCEPT_3,
-    REGRESSION,
-    in_file,
-    moved,
-    replayed,
-    replayed_by_size,
-)
+from .killers import LASSO, LASSO_INTERCEPT, LASSO_INTERCEPT_3, REGRESSION, in_file, moved, replayed, replayed_by_size
 from .mutant import Mutant
 
-_SOLVERS, _LOSSES, _ENGINE, _REFERENCE = "solvers.py", "losses.py", "engine.py", "kernels/reference.py"
-_SAME_LOOPS = in_file("test_engine", "test_compiled_and_plain_agree_after_every_step")
-_ROWS_APART = in_file("test_small_leaks", "test_a_tolerance_is_made_from_public_numbers")
+_SOLVERS, _LOSSES, _ENGINE, _REFERENCE = (
+    "optim/frank_wolfe.py",
+    "optim/losses.py",
+    "optim/engine.py",
+    "kernels/reference.py",
+)
+_SAME_LOOPS = in_file("optim/test_engine", "test_compiled_and_plain_agree_after_every_step")
+_ROWS_APART = in_file("guarantee/test_small_leaks", "test_a_tolerance_is_made_from_public_numbers")
 
 MUTANTS = (
     Mutant(
@@ -23,7 +19,7 @@ MUTANTS = (
         _LOSSES,
         "return np.clip(scaled, -cap, cap, out=scaled).astype(np.int64)",
         "return scaled.astype(np.int64)",
-        in_file("test_losses", "test_residual_codes_are_rounded_residuals_within_the_cap"),
+        in_file("optim/test_losses", "test_residual_codes_are_rounded_residuals_within_the_cap"),
     ),
     Mutant(
         "residuals-centred-by-the-records",
@@ -31,7 +27,10 @@ MUTANTS = (
         _LOSSES,
         "        result -= targets\n",
         "        result -= targets\n        result -= result.mean(axis=0)\n",
-        (moved(LASSO), *in_file("test_proof_constants", "test_a_residual_does_not_depend_on_the_other_rows")),
+        (
+            moved(LASSO),
+            *in_file("guarantee/test_proof_constants", "test_a_residual_does_not_depend_on_the_other_rows"),
+        ),
     ),
     Mutant(
         "cap-of-fresh-codes-for-stale-ones",
@@ -39,7 +38,7 @@ MUTANTS = (
         _SOLVERS,
         "cap = max(cap, present) if tolerance else present",
         "cap = present",
-        in_file("test_small_leaks", "test_stale_codes_stay_within_a_cap_that_would_fall"),
+        in_file("guarantee/test_small_leaks", "test_stale_codes_stay_within_a_cap_that_would_fall"),
     ),
     Mutant(
         "selection-forgets-the-relation",
@@ -79,7 +78,7 @@ MUTANTS = (
         _ENGINE,
         "moved = np.abs(fresh - self.codes).max(axis=1) > tolerance",
         "moved = np.abs(fresh - self.codes).max(axis=1) > min(tolerance, np.abs(fresh - self.codes).mean())",
-        in_file("test_small_leaks", "test_which_codes_a_plain_engine_replaces_depends_on_their_own_rows"),
+        in_file("guarantee/test_small_leaks", "test_which_codes_a_plain_engine_replaces_depends_on_their_own_rows"),
     ),
     Mutant(
         "stops-when-nothing-is-left-to-learn",
@@ -104,7 +103,7 @@ MUTANTS = (
         _SOLVERS,
         "sigma = int(np.ceil(self.noise * sensitivity))",
         "sigma = int(np.ceil(self.noise * sensitivity / 2))",
-        in_file("test_solvers", "TestIntercept"),
+        in_file("optim/test_frank_wolfe", "TestIntercept"),
     ),
     Mutant(
         "intercept-forgets-the-relation",
@@ -112,7 +111,7 @@ MUTANTS = (
         _SOLVERS,
         "sensitivity = self.contributions * residual_sum_sensitivity(loss, cap)",
         "sensitivity = residual_sum_sensitivity(loss, cap)",
-        in_file("test_solvers", "TestIntercept"),
+        in_file("optim/test_frank_wolfe", "TestIntercept"),
     ),
     Mutant(
         "intercept-of-several-classes-as-one",
@@ -122,7 +121,7 @@ MUTANTS = (
         "return int(np.ceil(min(norm, cap)))",
         (
             moved(LASSO_INTERCEPT_3),
-            *in_file("test_sensitivity", "test_residual_sums_move_by_no_more_than_their_sensitivity"),
+            *in_file("optim/test_sensitivity", "test_residual_sums_move_by_no_more_than_their_sensitivity"),
         ),
     ),
     Mutant(
@@ -139,15 +138,15 @@ MUTANTS = (
         _SOLVERS,
         "np.sort([candidates.choose(sensitivity, eta, source) for _ in counted(range(count))])",
         "np.sort([candidates.choose(sensitivity, eta * count, source) for _ in counted(range(count))])",
-        in_file("test_choose_several", "test_how_often_a_pair_is_chosen_is_as_the_mechanism_says"),
+        in_file("optim/test_choose_several", "test_how_often_a_pair_is_chosen_is_as_the_mechanism_says"),
     ),
     Mutant(
         "corners-by-place",
         "places follow the popularity of features, which is secret",
-        "geometry.py",
+        "optim/balls.py",
         "names = (np.arange(len(gradient))[:, None] * n_features + features).ravel()",
         "names = (np.arange(len(gradient))[:, None] * n_features + np.arange(len(features))).ravel()",
-        in_file("test_geometry", "test_the_joint_ball_offers_every_corner_in_one_selection"),
+        in_file("optim/test_balls", "test_the_joint_ball_offers_every_corner_in_one_selection"),
     ),
     Mutant(
         "plain-loops-do-not-clip-features",
@@ -155,7 +154,7 @@ MUTANTS = (
         _REFERENCE,
         "block = np.clip(X[:, part], lower[part], upper[part]).astype(np.float64, copy=False)",
         "block = X[:, part].astype(np.float64)",
-        in_file("test_kernels_descent", "test_tables_are_scaled_to_the_same_whole_numbers"),
+        in_file("kernels/test_descent_loops", "test_tables_are_scaled_to_the_same_whole_numbers"),
     ),
     Mutant(
         "plain-loops-scale-by-the-largest-value",
@@ -163,7 +162,7 @@ MUTANTS = (
         _REFERENCE,
         "        block *= factor[part]\n",
         "        block *= _FEATURE_ONE / np.maximum(np.abs(block).max(axis=0, initial=0.0), 1e-9)\n",
-        in_file("test_kernels_descent", "test_tables_are_scaled_to_the_same_whole_numbers"),
+        in_file("kernels/test_descent_loops", "test_tables_are_scaled_to_the_same_whole_numbers"),
     ),
     Mutant(
         "plain-loops-do-not-clip-gradients",
@@ -171,7 +170,7 @@ MUTANTS = (
         _REFERENCE,
         "residual *= np.minimum(limit / np.maximum(length, 1e-300), 1.0) * one",
         "residual *= one",
-        in_file("test_kernels_descent", "test_clipped_codes_have_the_same_bits_at_every_place"),
+        in_file("kernels/test_descent_loops", "test_clipped_codes_have_the_same_bits_at_every_place"),
     ),
     Mutant(
         "plain-loops-round-gradients-up",
@@ -179,7 +178,7 @@ MUTANTS = (
         _REFERENCE,
         "return np.trunc(residual, out=residual).astype(np.int32), plain",
         "return np.copysign(np.ceil(np.abs(residual)), residual).astype(np.int32), plain",
-        in_file("test_kernels_descent", "test_clipped_codes_have_the_same_bits_at_every_place"),
+        in_file("kernels/test_descent_loops", "test_clipped_codes_have_the_same_bits_at_every_place"),
     ),
     Mutant(
         "compiled-loops-do-not-clip-gradients",
@@ -187,7 +186,7 @@ MUTANTS = (
         "kernels/descent.hpp",
         "return (share < 1.0 ? share : 1.0) * one;",
         "return (share < 1.0 ? 1.0 : 1.0) * one;",
-        in_file("test_kernels_descent", "test_clipped_codes_have_the_same_bits_at_every_place"),
+        in_file("kernels/test_descent_loops", "test_clipped_codes_have_the_same_bits_at_every_place"),
         compiled=True,
     ),
     Mutant(

@@ -67,7 +67,7 @@ MUTANTS = (
         _MECHANISMS,
         "clipped = min(max(value._secret, lowest), highest)",
         "clipped = value._secret",
-        in_file("test_small_leaks", "test_a_count_beyond_its_range_is_released_as_one_at_its_end"),
+        in_file("guarantee/test_small_leaks", "test_a_count_beyond_its_range_is_released_as_one_at_its_end"),
     ),
     Mutant(
         "count-noise-halved",
@@ -91,7 +91,7 @@ MUTANTS = (
         _MECHANISMS,
         "rate = (eta - 4 * tau) / (2 * levels)",
         "rate = eta / (2 * levels)",
-        (*_TABLES, *in_file("test_proof_constants", "test_table_keeps_its_range_rounding_included")),
+        (*_TABLES, *in_file("guarantee/test_proof_constants", "test_table_keeps_its_range_rounding_included")),
     ),
     Mutant(
         "selection-levels-rounded-down",
@@ -235,7 +235,7 @@ MUTANTS = (
         _RANDOMNESS,
         "uniform = (words >> np.uint64(11)) * 2.0**-53",
         "uniform = (words >> np.uint64(44)) * 2.0**-20",
-        in_file("test_small_leaks", "test_coins_are_decided_by_more_bits_than_a_sample_shows"),
+        in_file("guarantee/test_small_leaks", "test_coins_are_decided_by_more_bits_than_a_sample_shows"),
     ),
     Mutant(
         "uniform-integers-by-remainder",

@@ -10,7 +10,7 @@ MUTANTS = (
         "readers/delimited.py",
         '            column_types=dict.fromkeys(columns, require("pyarrow").string()),\n',
         "",
-        ("tests/test_row_independence.py::test_rows_are_read_alike_alone_and_together[save_csv]",),
+        ("tests/readers/test_row_independence.py::test_rows_are_read_alike_alone_and_together[save_csv]",),
     ),
     Mutant(
         "database-batch-of-one-type",
@@ -20,63 +20,67 @@ MUTANTS = (
         "    if any(isinstance(cell, str) for cell in cells):\n"
         "        cells = [None if cell is None else str(cell) for cell in cells]\n"
         "    return text_array(name, cells)\n",
-        ("tests/test_outer_doors.py::test_one_cell_does_not_choose_the_text_of_another_in_a_database",),
+        ("tests/guarantee/test_outer_doors.py::test_one_cell_does_not_choose_the_text_of_another_in_a_database",),
     ),
     Mutant(
         "list-of-one-type",
         "NumPy writes 1.0 for a number among texts, and 1 for it alone",
-        "cells.py",
+        "schema/cells.py",
         "        return text_array(name, column)\n    if str(dtype)",
         "        return text_array(name, np.asarray(column))\n    if str(dtype)",
-        ("tests/test_cell_text.py::test_columns_without_a_declared_type_have_no_common_type",),
+        ("tests/schema/test_cell_text.py::test_columns_without_a_declared_type_have_no_common_type",),
     ),
     Mutant(
         "categories-of-pandas-of-one-type",
         "a fraction in one record makes 1.0 of everybody's 1",
-        "cells.py",
+        "schema/cells.py",
         "        texts = text_array(name, dtype.categories)\n",
         "        texts = pa.array(dtype.categories.astype(str), pa.large_string())\n",
-        ("tests/test_outer_doors.py::test_one_cell_does_not_choose_the_text_of_another_in_categories_of_pandas",),
+        (
+            "tests/guarantee/test_outer_doors.py::test_one_cell_does_not_choose_the_text_of_another_in_categories_of_pandas",
+        ),
     ),
     Mutant(
         "decimals-by-the-scale-of-their-column",
         "one cell with more digits than the others changes the text of them all",
-        "cells.py",
+        "schema/cells.py",
         "        texts = text_array(name, map(Decimal, distinct.dictionary.to_pylist()))\n",
         "        texts = distinct.dictionary\n",
-        ("tests/test_cell_text.py::test_whole_numbers_are_one_category_whatever_holds_them",),
+        ("tests/schema/test_cell_text.py::test_whole_numbers_are_one_category_whatever_holds_them",),
     ),
     Mutant(
         "numbers-cast-to-text-by-arrow",
         "a column of a declared type has other categories than the same cells one by one",
-        "cells.py",
+        "schema/cells.py",
         "        texts = text_array(name, distinct.dictionary.to_pylist())\n",
         "        texts = distinct.dictionary.cast(pa.large_string())\n",
-        ("tests/test_cell_text.py::test_columns_of_a_declared_type_are_converted_as_single_cells_are[float64]",),
+        (
+            "tests/schema/test_cell_text.py::test_columns_of_a_declared_type_are_converted_as_single_cells_are[float64]",
+        ),
     ),
     Mutant(
         "truth-values-by-their-company",
         "true is a number unless another record of the batch holds one",
-        "cells.py",
+        "schema/cells.py",
         "    if numbers.null_count > text.null_count:\n",
         "    if numbers.null_count == len(text):\n",
-        ("tests/test_cell_text.py::test_texts_become_numbers_by_one_grammar",),
+        ("tests/schema/test_cell_text.py::test_texts_become_numbers_by_one_grammar",),
     ),
     Mutant(
         "plus-signs-unknown-to-the-fast-loop",
         "a whole column has another grammar than a single cell",
-        "cells.py",
+        "schema/cells.py",
         '_NUMBER = rf"^{NUMBER}$"',
         '_NUMBER = rf"^{NUMBER}$".replace("[+-]", "-")',
-        ("tests/test_cell_text.py::test_texts_become_numbers_by_one_grammar",),
+        ("tests/schema/test_cell_text.py::test_texts_become_numbers_by_one_grammar",),
     ),
     Mutant(
         "cells-left-to-arrows-grammar",
         "Arrow is asked about texts that are no numbers, and its error quotes the first",
-        "cells.py",
+        "schema/cells.py",
         "    is_number = pc.match_substring_regex(text, _NUMBER)\n",
         "    is_number = pc.match_substring_regex(text, _NUMBER[:-1])\n",
-        ("tests/test_cell_text.py::test_texts_that_are_no_numbers_make_no_difference_to_others",),
+        ("tests/schema/test_cell_text.py::test_texts_that_are_no_numbers_make_no_difference_to_others",),
     ),
     Mutant(
         "libsvm-values-by-pythons-grammar",
@@ -84,7 +88,7 @@ MUTANTS = (
         "readers/libsvm.py",
         r'_PAIRS = re.compile(rf"(?:\s+\d+:{NUMBER})*".encode())',
         r'_PAIRS = re.compile(rb"(?:\s+\d+:[^\s:#]+)*")',
-        ("tests/test_readers.py::test_faulty_libsvm_files_are_explained_without_showing_a_cell",),
+        ("tests/readers/test_readers.py::test_faulty_libsvm_files_are_explained_without_showing_a_cell",),
     ),
     Mutant(
         "libsvm-width-from-the-largest-index",
@@ -96,15 +100,15 @@ MUTANTS = (
         "        n_features = max(map(int, found), default=0)\n"
         "    if n_features is None:\n"
         "        raise ReaderError(\n",
-        ("tests/test_readers.py::test_the_number_of_features_is_not_read_from_a_libsvm_file",),
+        ("tests/readers/test_readers.py::test_the_number_of_features_is_not_read_from_a_libsvm_file",),
     ),
     Mutant(
         "template-types-from-the-cells",
         "whoever may see names of columns learns whether a text stands among the numbers",
-        "schema_file.py",
+        "schema/file.py",
         "    if table.is_text and not guess_types:\n",
         "    if table.is_text and table.types is None:\n",
-        ("tests/test_schema_limits.py::test_the_template_of_a_text_file_depends_on_its_header_alone",),
+        ("tests/schema/test_limits.py::test_the_template_of_a_text_file_depends_on_its_header_alone",),
     ),
     Mutant(
         "template-for-everyone-as-for-the-holder",
@@ -112,25 +116,25 @@ MUTANTS = (
         "cli/schema.py",
         "guess_types=holder",
         "guess_types=True",
-        ("tests/test_schema_limits.py::test_the_template_of_a_text_file_depends_on_its_header_alone",),
+        ("tests/schema/test_limits.py::test_the_template_of_a_text_file_depends_on_its_header_alone",),
     ),
     # Rows and codes: each by itself.
     Mutant(
         "bounds-from-the-batch",
         "the largest value of a batch scales all others",
-        "cells.py",
+        "schema/cells.py",
         "    value = np.clip((numbers - feature.offset) / feature.scale, -1.0, 1.0)",
         "    largest = np.nanmax(np.abs(numbers - feature.offset), initial=1e-9)\n"
         "    value = np.clip((numbers - feature.offset) / largest, -1.0, 1.0)",
-        ("tests/test_encoder.py::test_rows_stay_within_the_bounds_and_do_not_depend_on_each_other",),
+        ("tests/schema/test_encoder.py::test_rows_stay_within_the_bounds_and_do_not_depend_on_each_other",),
     ),
     Mutant(
         "rows-dropped-unless-most-would-be",
         "whether a row with a gap counts depends on the gaps of others",
-        "encoder.py",
+        "schema/encoder.py",
         "                kept &= ~missing\n",
         "                kept &= ~missing if missing.mean() <= 0.5 else True\n",
-        ("tests/test_row_independence.py::test_which_rows_are_dropped_depends_on_each_row_alone[drop]",),
+        ("tests/readers/test_row_independence.py::test_which_rows_are_dropped_depends_on_each_row_alone[drop]",),
     ),
     Mutant(
         "dense-and-sparse-rounded-apart",
@@ -138,15 +142,15 @@ MUTANTS = (
         "readers/matrix.py",
         "        encoded.X.data = np.rint(encoded.X.data * FEATURE_ONE) / FEATURE_ONE\n",
         "",
-        ("tests/test_row_independence.py::test_one_record_does_not_choose_the_precision_of_others",),
+        ("tests/readers/test_row_independence.py::test_one_record_does_not_choose_the_precision_of_others",),
     ),
     Mutant(
         "single-precision-before-coding",
         "a batch with many nonzero entries is rounded twice, others once",
-        "commands/fit.py",
+        "cli/actions/fit.py",
         "            yield encoded.X.toarray() if",
         "            yield encoded.X.toarray().astype(np.float32) if",
-        ("tests/test_row_independence.py::test_one_record_does_not_choose_the_precision_of_others",),
+        ("tests/readers/test_row_independence.py::test_one_record_does_not_choose_the_precision_of_others",),
     ),
     Mutant(
         "quoted-cells-swallow-rows",
@@ -154,7 +158,7 @@ MUTANTS = (
         "readers/delimited.py",
         "CheckedText(self.path, quoting)",
         "CheckedText(self.path)",
-        ("tests/test_quoting.py::test_two_stray_marks_do_not_swallow_the_rows_between_them",),
+        ("tests/readers/test_quoting.py::test_two_stray_marks_do_not_swallow_the_rows_between_them",),
     ),
     # Queries: one SELECT over declared types, and nothing else.
     Mutant(
@@ -163,7 +167,7 @@ MUTANTS = (
         "readers/duckdb_query.py",
         "            _refuse_what_does_not_only_read(connection.cursor(), statements[0].query)\n",
         "",
-        ("tests/test_sql_safety.py::test_duckdb_does_not_guess_types_from_records",),
+        ("tests/readers/test_sql_safety.py::test_duckdb_does_not_guess_types_from_records",),
     ),
     Mutant(
         "duckdb-plan-looked-at-too-late",
@@ -171,7 +175,7 @@ MUTANTS = (
         "readers/duckdb_query.py",
         '    planner.execute("PRAGMA disable_optimizer")',
         '    planner.execute("SELECT 1")',
-        ("tests/test_sql_safety.py::test_duckdb_does_not_guess_types_from_records",),
+        ("tests/readers/test_sql_safety.py::test_duckdb_does_not_guess_types_from_records",),
     ),
     Mutant(
         "duckdb-guesses-partitions",
@@ -179,7 +183,7 @@ MUTANTS = (
         "readers/duckdb_query.py",
         "            _refuse_guessed_partitions(connection.cursor(), query)\n",
         "",
-        ("tests/test_sql_safety.py::test_duckdb_does_not_guess_types_from_names_of_folders",),
+        ("tests/readers/test_sql_safety.py::test_duckdb_does_not_guess_types_from_names_of_folders",),
     ),
     Mutant(
         "duckdb-opened-for-writing",
@@ -187,7 +191,7 @@ MUTANTS = (
         "readers/duckdb_query.py",
         "read_only=database is not None",
         "read_only=False",
-        ("tests/test_outer_doors.py::test_a_duckdb_file_that_is_not_there_is_not_made",),
+        ("tests/guarantee/test_outer_doors.py::test_a_duckdb_file_that_is_not_there_is_not_made",),
     ),
     Mutant(
         "duckdb-runs-several-statements",
@@ -195,7 +199,7 @@ MUTANTS = (
         "readers/duckdb_query.py",
         "            if len(statements) != 1 or statements[0]",
         "            if not statements or statements[0]",
-        ("tests/test_readers.py::test_faulty_queries_of_files",),
+        ("tests/readers/test_readers.py::test_faulty_queries_of_files",),
     ),
     Mutant(
         "databases-run-several-statements",
@@ -203,7 +207,7 @@ MUTANTS = (
         "readers/query.py",
         "    if _NEVER.search(body) or not _START.match(body):\n",
         "    if not _START.match(body):\n",
-        ("tests/test_sql_safety.py::test_what_no_database_may_be_asked",),
+        ("tests/readers/test_sql_safety.py::test_what_no_database_may_be_asked",),
     ),
     Mutant(
         "sqlite-asks-nobody",
@@ -211,7 +215,7 @@ MUTANTS = (
         "readers/sql.py",
         "    return sqlite3.SQLITE_OK if harmless else sqlite3.SQLITE_DENY\n",
         "    return sqlite3.SQLITE_OK\n",
-        ("tests/test_sql_safety.py::test_queries_to_sqlite_cannot_write",),
+        ("tests/readers/test_sql_safety.py::test_queries_to_sqlite_cannot_write",),
     ),
     # Messages: words of our own, and public names.
     Mutant(
@@ -220,7 +224,7 @@ MUTANTS = (
         "readers/delimited.py",
         "            raise ReaderError(self._explained(str(error), ragged)) from None\n",
         '            raise ReaderError(f"{self._explained(str(error), ragged)} ({error})") from None\n',
-        ("tests/test_readers.py::test_faulty_csv_files_are_explained_without_showing_a_cell",),
+        ("tests/readers/test_readers.py::test_faulty_csv_files_are_explained_without_showing_a_cell",),
     ),
     Mutant(
         "csv-error-chained",
@@ -228,7 +232,7 @@ MUTANTS = (
         "readers/delimited.py",
         "            raise ReaderError(self._explained(str(error), ragged)) from None\n",
         "            raise ReaderError(self._explained(str(error), ragged)) from error\n",
-        ("tests/test_outer_doors.py::test_no_error_of_a_reader_shows_a_cell_not_even_in_its_traceback",),
+        ("tests/guarantee/test_outer_doors.py::test_no_error_of_a_reader_shows_a_cell_not_even_in_its_traceback",),
     ),
     Mutant(
         "arrow-error-passed-on",
@@ -237,7 +241,7 @@ MUTANTS = (
         '    except Exception:\n        raise ReaderError(f"{path} is not a readable {form} file; it',
         "    except Exception as error:\n"
         '        raise ReaderError(f"{path} is not a readable {form} file ({error}); it',
-        ("tests/test_outer_doors.py::test_no_error_of_a_reader_shows_a_cell_not_even_in_its_traceback",),
+        ("tests/guarantee/test_outer_doors.py::test_no_error_of_a_reader_shows_a_cell_not_even_in_its_traceback",),
     ),
     Mutant(
         "database-error-passed-on",
@@ -245,7 +249,7 @@ MUTANTS = (
         "readers/query.py",
         "{known or f'the database reports a {type(cause).__name__}'}",
         "{known or cause}",
-        ("tests/test_sql_safety.py::test_what_is_said_of_queries_that_fail",),
+        ("tests/readers/test_sql_safety.py::test_what_is_said_of_queries_that_fail",),
     ),
     Mutant(
         "database-error-believed",
@@ -253,17 +257,17 @@ MUTANTS = (
         "readers/query.py",
         "        if name and name in query:\n",
         "        if name:\n",
-        ("tests/test_sql_safety.py::test_of_foreign_messages_only_names_in_the_query_are_shown",),
+        ("tests/readers/test_sql_safety.py::test_of_foreign_messages_only_names_in_the_query_are_shown",),
     ),
     Mutant(
         "unknown-cells-quoted",
         "the message about a cell of an unknown type shows it",
-        "cells.py",
+        "schema/cells.py",
         "    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # whose message could show a cell\n"
         "        raise _unknown_type(name) from None\n",
         "    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:\n"
         '        raise EncodingError(f"column {name!r}: {error}") from None\n',
-        ("tests/test_encoder.py::test_tables_that_do_not_fit",),
+        ("tests/schema/test_encoder.py::test_tables_that_do_not_fit",),
     ),
     Mutant(
         "container-error-passed-on",
@@ -273,7 +277,9 @@ MUTANTS = (
         "            raise TypeError(_CANNOT.format(name)) from None\n",
         "        except Exception as error:\n"
         '            raise TypeError(f"{_CANNOT.format(name)}: {error}") from None\n',
-        ("tests/test_messages.py::test_fit_shows_nothing_of_rows[SparsePrivateLogisticRegression-hostile]",),
+        (
+            "tests/estimators/test_messages.py::test_fit_shows_nothing_of_rows[SparsePrivateLogisticRegression-hostile]",
+        ),
     ),
     Mutant(
         "container-error-chained",
@@ -282,43 +288,45 @@ MUTANTS = (
         "        except Exception:  # a container may raise anything, with a record in it\n"
         "            raise TypeError(_CANNOT.format(name)) from None\n",
         "        except Exception as error:\n            raise TypeError(_CANNOT.format(name)) from error\n",
-        ("tests/test_messages.py::test_fit_shows_nothing_of_rows[SparsePrivateLogisticRegression-hostile]",),
+        (
+            "tests/estimators/test_messages.py::test_fit_shows_nothing_of_rows[SparsePrivateLogisticRegression-hostile]",
+        ),
     ),
     # What is public, and who may see what is not.
     Mutant(
         "classes-not-required",
         "a label that one record has would show whether it is there",
-        "estimators/_base.py",
+        "estimators/_linear.py",
         "required=self._states_classes",
         "required=False",
-        ("tests/test_input.py::test_private_classifiers_want_classes_and_say_what_to_do",),
+        ("tests/estimators/test_input.py::test_private_classifiers_want_classes_and_say_what_to_do",),
     ),
     Mutant(
         "add-remove-without-a-public-number",
         "the true number of rows is used where it is to be secret",
-        "estimators/_base.py",
+        "estimators/_private.py",
         "        if self._relation() is not Neighbours.ADD_REMOVE:\n            if self.n_rows is not None:\n",
         "        if self._relation() is not Neighbours.ADD_REMOVE or self.n_rows is None:\n"
         "            if self.n_rows is not None:\n",
-        ("tests/test_public_rows.py::test_add_remove_needs_a_public_number",),
+        ("tests/estimators/test_public_rows.py::test_add_remove_needs_a_public_number",),
     ),
     Mutant(
         "model-file-with-the-true-number-of-rows",
         "the number by which delta is judged is the secret one",
-        "estimators/_base.py",
+        "estimators/_linear.py",
         "self._statement(plan, assumed_public, self._public_rows(counted))",
         "self._statement(plan, assumed_public, counted)",
-        ("tests/test_cli_replay.py::test_under_add_remove_so_does_a_file_of_another_size",),
+        ("tests/cli/test_replay.py::test_under_add_remove_so_does_a_file_of_another_size",),
     ),
     Mutant(
         "public-rows-ignored",
         "the command counts the table although a public number was given",
-        "commands/fit.py",
-        "    estimator.fit_table(rows.data, rows.classes, names)\n",
+        "cli/actions/fit.py",
+        "    estimator.fit_table(rows.data, rows.places, names, coded=True)\n",
         '    if getattr(estimator, "n_rows", None) is not None:\n'
         "        estimator.n_rows = rows.data.n_rows\n"
-        "    estimator.fit_table(rows.data, rows.classes, names)\n",
-        ("tests/test_cli_replay.py::test_under_add_remove_so_does_a_file_of_another_size",),
+        "    estimator.fit_table(rows.data, rows.places, names, coded=True)\n",
+        ("tests/cli/test_replay.py::test_under_add_remove_so_does_a_file_of_another_size",),
     ),
     Mutant(
         "dropping-under-replace-one",
@@ -326,23 +334,23 @@ MUTANTS = (
         "cli/model.py",
         "        refuse_dropping(schema, neighbours.value)\n",
         "",
-        ("tests/test_cli_model.py::test_trouble_gives_a_message_and_leaves_nothing[dropping and exchanging]",),
+        ("tests/cli/test_model.py::test_trouble_gives_a_message_and_leaves_nothing[dropping and exchanging]",),
     ),
     Mutant(
         "dropped-rows-not-mentioned",
         "what the guarantee takes for public is not said",
-        "commands/fit.py",
+        "cli/actions/fit.py",
         '    if schema.missing == "drop" and estimator.privacy_.neighbours is not Neighbours.ADD_REMOVE:\n',
         "    if estimator.privacy_ is None:\n",
-        ("tests/test_cli_model.py::test_rows_that_the_schema_drops_get_empty_predictions",),
+        ("tests/cli/test_model.py::test_rows_that_the_schema_drops_get_empty_predictions",),
     ),
     Mutant(
         "counts-for-everyone",
         "exact numbers of gaps and outliers are shown without being asked for",
-        "table_check.py",
+        "readers/check.py",
         "    if problems or not holder:\n",
         "    if problems:\n",
-        ("tests/test_schema_check.py::test_others_see_the_same_whatever_the_rows",),
+        ("tests/readers/test_check.py::test_others_see_the_same_whatever_the_rows",),
     ),
     Mutant(
         "outputs-claimed-after-reading",
@@ -352,63 +360,63 @@ MUTANTS = (
         "        table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)\n"
         "        read_rows(table, schema, lambda seen: None)\n"
         "        with claimed_outputs([output, *([]",
-        ("tests/test_outputs.py::test_a_second_fit_is_refused_before_it_reads_a_record",),
+        ("tests/cli/test_outputs.py::test_a_second_fit_is_refused_before_it_reads_a_record",),
     ),
     # What a file or a statement claims.
     Mutant(
         "model-file-epsilon-believed",
         "a file may claim less than its events cost",
-        "model_file/statement.py",
+        "model/statement_json.py",
         "        if not _is_covered(statement, calibration):\n",
         "        if _is_covered(statement, calibration) is None:\n",
-        ("tests/test_model_file_claims.py::test_a_smaller_delta_costs_more",),
+        ("tests/model/test_claims.py::test_a_smaller_delta_costs_more",),
     ),
     Mutant(
         "model-file-delta-of-zero-believed",
         "a file may claim pure privacy for Gaussian noise",
-        "model_file/statement.py",
+        "model/statement_json.py",
         "    if delta == 0:  # which no accountant but the sum above speaks of\n        return False\n",
         "    if delta == 0:\n        return True\n",
-        ("tests/test_model_file_claims.py::test_a_smaller_delta_costs_more",),
+        ("tests/model/test_claims.py::test_a_smaller_delta_costs_more",),
     ),
     Mutant(
         "model-file-cost-believed",
         "a file may show a smaller cost beside an event",
-        "model_file/statement.py",
+        "model/statement_json.py",
         '    _check_cost(event, entries["cost"])\n',
         "",
-        ("tests/test_outer_doors.py::test_a_model_file_may_not_belittle_an_event",),
+        ("tests/guarantee/test_outer_doors.py::test_a_model_file_may_not_belittle_an_event",),
     ),
     Mutant(
         "weak-guarantee-not-called-weak",
         "a reader takes any differential privacy for a strong one",
-        "statement.py",
+        "model/statement.py",
         '        lines = [f"WEAK: {reason}" for reason in self.weaknesses]\n',
         "        lines: list[str] = []\n",
-        ("tests/test_weak_promises.py::test_a_weak_guarantee_is_called_weak_first",),
+        ("tests/model/test_weak_promises.py::test_a_weak_guarantee_is_called_weak_first",),
     ),
     Mutant(
         "delta-judged-without-the-number-of-rows",
         "a delta that allows to publish some records whole passes for sound",
-        "statement.py",
+        "model/statement.py",
         "    if n_rows is not None and delta >= 1 / n_rows:\n",
         "    if n_rows is not None and delta >= WEAK_DELTA:\n",
-        ("tests/test_outer_doors.py::test_a_delta_is_judged_by_the_number_of_rows",),
+        ("tests/guarantee/test_outer_doors.py::test_a_delta_is_judged_by_the_number_of_rows",),
     ),
     Mutant(
         "weak-guarantee-without-a-warning",
         "only those who print the statement learn how little it promises",
-        "estimators/_base.py",
+        "estimators/_linear.py",
         "        warn_if_weak(self.privacy_)\n",
         "",
-        ("tests/test_outer_doors.py::test_a_fit_that_promises_little_warns",),
+        ("tests/guarantee/test_outer_doors.py::test_a_fit_that_promises_little_warns",),
     ),
     Mutant(
         "seeded-fit-private-to-machines",
         "a pipeline lets a model pass whose noise can be subtracted",
-        "commands/inspect.py",
+        "cli/actions/inspect.py",
         '"private": privacy.is_private,',
         '"private": math.isfinite(privacy.epsilon),',
-        ("tests/test_outer_doors.py::test_a_seeded_fit_is_not_private_to_machines_either",),
+        ("tests/guarantee/test_outer_doors.py::test_a_seeded_fit_is_not_private_to_machines_either",),
     ),
 )

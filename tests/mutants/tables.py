@@ -3,7 +3,7 @@
 from .killers import in_file
 from .mutant import Mutant
 
-_DATA = "data.py"
+_DATA = "data/bounded.py"
 
 MUTANTS = (
     Mutant(
@@ -12,7 +12,7 @@ MUTANTS = (
         _DATA,
         "values = np.clip(X.data[part].astype(np.float64), lower, upper)",
         "values = X.data[part].astype(np.float64)",
-        in_file("test_small_leaks", "test_values_beyond_their_bounds_count_as_the_bounds"),
+        in_file("guarantee/test_small_leaks", "test_values_beyond_their_bounds_count_as_the_bounds"),
     ),
     Mutant(
         "dense-values-scaled-by-the-largest",
@@ -21,7 +21,7 @@ MUTANTS = (
         "codes = kernels.scaled_codes(X, bounds.lower, bounds.upper, FEATURE_ONE / bounds.scale)",
         "codes = kernels.scaled_codes(X, bounds.lower, bounds.upper, "
         "FEATURE_ONE / np.clip(np.abs(X).max(axis=0, initial=0.0), 1e-9, bounds.scale))",
-        in_file("test_small_leaks", "test_a_rows_whole_numbers_do_not_depend_on_the_other_rows"),
+        in_file("guarantee/test_small_leaks", "test_a_rows_whole_numbers_do_not_depend_on_the_other_rows"),
     ),
     Mutant(
         "sparse-values-scaled-by-the-largest",
@@ -29,7 +29,7 @@ MUTANTS = (
         _DATA,
         "        values *= factor\n",
         "        values *= FEATURE_ONE / np.abs(values).max(initial=1e-9)\n",
-        in_file("test_small_leaks", "test_a_rows_whole_numbers_do_not_depend_on_the_other_rows"),
+        in_file("guarantee/test_small_leaks", "test_a_rows_whole_numbers_do_not_depend_on_the_other_rows"),
     ),
     Mutant(
         "sparse-duplicates-clipped-one-by-one",
@@ -37,7 +37,7 @@ MUTANTS = (
         _DATA,
         "    if parts[0] is not X.data:\n        checked.sum_duplicates()\n",
         "",
-        in_file("test_data", "TestFromMatrix"),
+        in_file("data/test_bounded", "TestFromMatrix"),
     ),
     Mutant(
         "sparse-nan-let-through",
@@ -45,7 +45,7 @@ MUTANTS = (
         _DATA,
         "    if not np.all(np.isfinite(checked.data)):\n        raise ValueError(_NOT_FINITE)\n",
         "",
-        in_file("test_estimators", "test_a_nan_is_refused_even_where_scikit_learn_does_not_look"),
+        in_file("estimators/test_estimators", "test_a_nan_is_refused_even_where_scikit_learn_does_not_look"),
     ),
     Mutant(
         "constant-beyond-its-bound",
@@ -53,7 +53,7 @@ MUTANTS = (
         _DATA,
         "ones = np.full((self.n_rows, 1), FEATURE_ONE, dtype=np.int32)",
         "ones = np.full((self.n_rows, 1), 2 * FEATURE_ONE, dtype=np.int32)",
-        in_file("test_data", "TestWithConstant"),
+        in_file("data/test_bounded", "TestWithConstant"),
     ),
     Mutant(
         "lengths-without-their-allowance",
@@ -61,15 +61,15 @@ MUTANTS = (
         _DATA,
         "return np.asarray(np.maximum(total, 0.0) * (1 + _ROUNDING) + constant * _ROUNDING)",
         "return np.asarray(np.maximum(total, 0.0))",
-        in_file("test_standard", "test_row_squares_are_never_too_small_where_terms_cancel"),
+        in_file("optim/test_standardise", "test_row_squares_are_never_too_small_where_terms_cancel"),
     ),
     Mutant(
         "blocks-scaled-by-their-own-largest",
         "a record changes the rounding of the rows that are read with it",
-        "stacked.py",
+        "data/stacked.py",
         "for block in _compact(BoundedData.from_matrix(batch, bounds))]",
         "for block in _compact(BoundedData.from_matrix(batch, "
         "Bounds(bounds.lower, np.full_like(bounds.upper, batch.max()))))]",
-        in_file("test_stacked", "test_every_sum_is_the_same"),
+        in_file("data/test_stacked", "test_every_sum_is_the_same"),
     ),
 )

@@ -7,7 +7,7 @@ from dp_accounting import dp_event
 from dp_accounting.rdp import rdp_privacy_accountant
 from scipy import stats
 
-from hardzero.plan import paper_noise
+from hardzero.methods.private_lasso import paper_noise
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget
 from hardzero.privacy.events import GaussianRelease, NotPrivate, PureRelease, Repeated, Selection

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hardzero.plan import paper_noise
+from hardzero.methods.private_lasso import paper_noise
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget
 from hardzero.privacy.mechanisms import Sensitive, count, select_signed

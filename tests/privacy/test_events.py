@@ -7,15 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardzero.privacy.events import (
-    Event,
-    GaussianRelease,
-    NotPrivate,
-    PerturbedMinimum,
-    PureRelease,
-    Repeated,
-    Selection,
-)
+from hardzero.privacy import events
+from hardzero.privacy.events import GaussianRelease, NotPrivate, PerturbedMinimum, PureRelease, Repeated, Selection
 
 EVENTS = [
     Selection(0.1),
@@ -47,7 +40,7 @@ def test_events_are_frozen_and_describe_themselves(event):
 
 def test_every_kind_of_event_is_under_contract():
     kinds = {type(event) for event in [*EVENTS, NotPrivate("x"), Repeated(Selection(0.1), 3)]}
-    assert kinds == set(Event.__subclasses__())
+    assert kinds == set(events.Event.__subclasses__())
 
 
 def test_costs_are_the_theorems_constants():

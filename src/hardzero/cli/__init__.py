@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import typer
 
-import hardzero
-
+from ..version import __version__
 from . import demo, model, reproduce, schema
 
 app = typer.Typer(
@@ -20,7 +19,7 @@ app = typer.Typer(
 @app.command(epilog="Example: hardzero version")
 def version() -> None:
     """Print the version."""
-    typer.echo(hardzero.__version__)
+    typer.echo(__version__)
 
 
 app.add_typer(schema.app, name="schema")

@@ -24,7 +24,7 @@ def demo(
     Writes the table, its schema, the model, the report and predictions into a folder, and shows each command.
     """
     with clear_messages() as results:
-        from ..commands.demo import FILES, copy_sample
+        from .actions.demo import FILES, copy_sample
         from .model import fit, predict
 
         copy_sample(output, overwrite=force, heard=results.output)
@@ -34,7 +34,7 @@ def demo(
         fit(schema, model, str(train), epsilon=epsilon, report=page, force=force)
         typer.echo(f"\n$ hardzero predict {model} {test} --keep income -o {answers}\n")
         predict(model, answers, str(test), keep=["income"], force=force)
-        from ..commands.demo import accuracy
+        from .actions.demo import accuracy
 
         typer.echo(f"accuracy on new people: {accuracy(answers):.1%}")
         typer.echo(f"wrote {model}, {page} and {answers}")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..estimators import CHOICES
+from ..privacy.budget import Neighbours
 from .options import (
     AsJson,
     Delimiter,
     Force,
-    Form,
     FormOption,
     ModelFile,
-    Neighbours,
     Query,
     SchemaFile,
     Source,
@@ -27,24 +27,14 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..model_file import FittedModel
+    from ..model import FittedModel
 
 
 _ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
 
 
-class Method(StrEnum):
-    """Methods by name; `hardzero.commands.methods` knows their estimators."""
-
-    SELECT_REFIT = "select-refit"
-    SPARSIFIER = "sparsifier"
-    PRIVATE_LASSO = "private-lasso"
-    TWO_STAGE = "two-stage"
-    ADMM = "admm"
-    IGHT = "ight"
-    GREEDY = "greedy"
-    DENSE = "dense"
-    LASSO = "lasso"
+Method = StrEnum("Method", {name.upper().replace("-", "_"): name for name in CHOICES})  # type: ignore[misc]
+_USUAL = Method("select-refit")
 
 
 def fit(
@@ -65,7 +55,7 @@ def fit(
     ] = None,
     method: Annotated[
         Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
-    ] = Method.SELECT_REFIT,
+    ] = _USUAL,
     option: Annotated[
         list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
     ] = None,
@@ -84,21 +74,14 @@ def fit(
     Bounds, categories and classes come from the schema, never from the table. The file holds released values only.
     """
     with clear_messages() as results:
-        from .. import progress
-        from ..commands.fit import (
-            claimed_outputs,
-            fit_rows,
-            keep_model,
-            read_rows,
-            refuse_dropping,
-            refuse_public_rows,
-        )
-        from ..commands.methods import build_estimator
         from ..interrupts import held
+        from ..model.statement import WeakGuaranteeWarning
+        from ..optim import progress
         from ..readers import declared_features, open_table
         from ..report import ready, render_report
-        from ..schema_file import load_schema
-        from ..statement import WeakGuaranteeWarning
+        from ..schema.file import load_schema
+        from .actions.fit import claimed_outputs, fit_rows, keep_model, read_rows, refuse_dropping, refuse_public_rows
+        from .actions.methods import build_estimator
 
         schema = load_schema(schema_path)
         refuse_dropping(schema, neighbours.value)
@@ -112,11 +95,11 @@ def fit(
             "n_rows": public_rows,
             "random_state": seed,
         }
-        estimator = build_estimator(method.value, len(schema.target.classes), privacy, option or ())
+        estimator = build_estimator(method.value, schema.target.classes, privacy, option or ())
         count = declared_features(column.name for column in schema.columns)
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]
-            table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)
+            table = open_table(source, query, form=form, delimiter=delimiter, n_features=count)
             with steps_shown("reading rows") as shown:
                 rows = read_rows(table, schema, lambda seen: shown(seen, table.n_rows))
             with steps_shown("fitting") as shown, progress.listening(shown), warnings.catch_warnings():
@@ -155,14 +138,14 @@ def predict(
     """
     with clear_messages() as results:
         from ..atomic import claimed
-        from ..commands.predict import write_predictions
-        from ..model_file import FittedModel
+        from ..model import FittedModel
         from ..readers import declared_features, open_table
+        from .actions.predict import write_predictions
 
         model = FittedModel.load(model_path)
         described = model.features if model.schema is None else model.schema.columns
         count = declared_features(column.name for column in described)
-        table = open_table(source, query, form=_value(form), delimiter=delimiter, n_features=count)
+        table = open_table(source, query, form=form, delimiter=delimiter, n_features=count)
         with (
             steps_shown("predicting rows") as shown,
             claimed(output, overwrite=force) as claim,
@@ -180,7 +163,7 @@ def report(
     """Write a report about a model: one HTML page with chart, coefficients and the privacy statement."""
     with clear_messages() as results:
         from ..atomic import claimed
-        from ..model_file import FittedModel
+        from ..model import FittedModel
         from ..report import render_report
 
         page = render_report(FittedModel.load(model_path), title=title)
@@ -191,7 +174,7 @@ def report(
 def inspect(model_path: ModelFile, as_json: AsJson = False) -> None:
     """Show a model: its features, weights in their own units, and the privacy statement."""
     with clear_messages():
-        from ..model_file import FittedModel
+        from ..model import FittedModel
 
         _show(FittedModel.load(model_path), as_json, {"model": str(model_path)})
 
@@ -204,8 +187,8 @@ def export(
     """Export a model with its preprocessing as ONNX, for programs in other languages."""
     with clear_messages() as results:
         from ..atomic import claimed
-        from ..model_file import FittedModel
-        from ..onnx_export import to_onnx
+        from ..model import FittedModel
+        from ..model.onnx import to_onnx
 
         graph = to_onnx(FittedModel.load(model_path)).SerializeToString()
         with claimed(output, overwrite=force) as claim:
@@ -213,7 +196,7 @@ def export(
 
 
 def _show(model: FittedModel, as_json: bool, files: dict[str, Any]) -> None:
-    from ..commands.inspect import describe, facts, to_json
+    from .actions.inspect import describe, facts, to_json
 
     if as_json:
         typer.echo(to_json({**files, **facts(model)}))
@@ -221,7 +204,3 @@ def _show(model: FittedModel, as_json: bool, files: dict[str, Any]) -> None:
     for line in describe(model).split("\n"):
         colour = next((colour for start, colour in _ALARMS.items() if line.startswith(start)), None)
         typer.echo(line if colour is None else typer.style(line, fg=colour, bold=True))
-
-
-def _value(form: Form | None) -> Any:
-    return None if form is None else form.value

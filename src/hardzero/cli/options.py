@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -15,25 +14,8 @@ import typer
 
 from .. import interrupts
 from ..atomic import Claim
-from ..plain_text import shown
-
-
-class Neighbours(StrEnum):
-    """What the guarantee is about."""
-
-    ZERO_OUT = "zero-out"
-    REPLACE_ONE = "replace-one"
-    ADD_REMOVE = "add-remove"
-
-
-class Form(StrEnum):
-    """Formats of tables."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
-    ARROW = "arrow"
-    LIBSVM = "libsvm"
-
+from ..model.plain_text import shown
+from ..readers.formats import FileFormat
 
 Source = Annotated[
     str | None,
@@ -47,7 +29,9 @@ Query = Annotated[
     str | None,
     typer.Option(help="A SELECT statement, for a database or over files: \"SELECT * FROM 'people.parquet'\"."),
 ]
-FormOption = Annotated[Form | None, typer.Option("--format", help="The format, where the file's name does not tell.")]
+FormOption = Annotated[
+    FileFormat | None, typer.Option("--format", help="The format, where the file's name does not tell.")
+]
 Delimiter = Annotated[str | None, typer.Option(help="What separates cells of a CSV file.", show_default="comma")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]

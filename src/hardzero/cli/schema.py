@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -45,10 +45,9 @@ def init(
     with clear_messages() as results:
         from ..atomic import claimed
         from ..readers import open_table
-        from ..schema_file import schema_template
+        from ..schema.file import schema_template
 
-        kind: Any = None if form is None else form.value
-        table = open_table(source, query, form=kind, delimiter=delimiter, n_features=n_features)
+        table = open_table(source, query, form=form, delimiter=delimiter, n_features=n_features)
         text = schema_template(table, target, guess_types=holder)
         if output is None:
             say(text.removesuffix("\n"))
@@ -73,16 +72,15 @@ def check(
     """Check a schema, and whether a table's columns fit it; no record is read unless the data holder asks."""
     with clear_messages():
         from ..readers import declared_features, open_table
-        from ..schema_file import load_schema
-        from ..table_check import check_table
+        from ..readers.check import check_table
+        from ..schema.file import load_schema
 
         schema = load_schema(schema_path)
         if source is None and query is None:
             typer.echo(json.dumps({"features": len(schema.features)}) if as_json else "the schema is in order")
             return
-        kind: Any = None if form is None else form.value
         count = declared_features(column.name for column in schema.columns)
-        table = open_table(source, query, form=kind, delimiter=delimiter, n_features=count)
+        table = open_table(source, query, form=form, delimiter=delimiter, n_features=count)
         found = check_table(schema, table, holder=holder)
         say(json.dumps(asdict(found)) if as_json else str(found))
         if not found.passed:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from ..data import canonical_sparse
+from ..data.bounded import canonical_sparse
 
 FROM_Y = "from-y"
 """The value of ``classes`` that declares the labels found in y to be public."""
@@ -38,6 +38,7 @@ _MASKED = "{} is a masked array with masked entries; fill them with public value
 _CANNOT = "{} cannot be read as an array; give a NumPy array or a data frame, its rows of equal length"
 
 _KINDS = {"i": "whole numbers", "u": "whole numbers", "f": "floating-point numbers", "b": "booleans", "U": "text"}
+_GIVEN = "the classes (given)"
 
 
 # Numbers
@@ -368,14 +369,29 @@ def encode_labels(y: NDArray[Any], classes: Any, *, required: bool) -> Encoded:
         if classes is not None:
             source = f"the classes, taken from y because classes={FROM_Y!r} declares them public"
         return Encoded(found, places, source)
-    given = _parsed_classes(classes)
+    given = np.sort(_listed_classes(classes))
     kinds = [_KINDS[array.dtype.kind] for array in (y, given)]
     if kinds[0] != kinds[1]:
         raise ValueError(f"y holds {kinds[0]}, but classes holds {kinds[1]}; write both alike, or convert y first")
     places = np.searchsorted(given, y).clip(max=len(given) - 1)
     if not np.all(given[places] == y):
         raise ValueError("y holds labels that are not in classes; add them or remove those rows")
-    return Encoded(given, places, "the classes (given)")
+    return Encoded(given, places, _GIVEN)
+
+
+def coded_labels(y: NDArray[Any], classes: Any) -> Encoded:
+    """Take labels that are places already, counted from 0, among the classes as they are listed.
+
+    Privacy
+    -------
+    Sensitive. Messages show no label.
+    """
+    if classes is None or isinstance(classes, str):
+        raise ValueError("classes must be a list of labels where y holds places in it, such as ['no', 'yes']")
+    given = _listed_classes(classes)
+    if _KINDS[y.dtype.kind] != _KINDS["i"] or not np.all((y >= 0) & (y < len(given))):
+        raise ValueError(f"y must hold places in classes: whole numbers from 0 to {len(given) - 1}")
+    return Encoded(given, y.astype(np.intp), _GIVEN)
 
 
 def refuse_other_labels(labels: NDArray[Any], classes: NDArray[Any]) -> None:
@@ -390,8 +406,8 @@ def refuse_other_labels(labels: NDArray[Any], classes: NDArray[Any]) -> None:
         raise ValueError(f"y holds {kinds[0]}, but the classes of this model are {kinds[1]}; convert y first")
 
 
-def _parsed_classes(classes: Any) -> NDArray[Any]:
-    """Return stated classes in order."""
+def _listed_classes(classes: Any) -> NDArray[Any]:
+    """Return stated classes as they are listed, each once."""
     if isinstance(classes, str):
         raise ValueError(
             f"classes must be a list of labels or {FROM_Y!r}, got other text; write classes=['no', 'yes']"
@@ -405,7 +421,6 @@ def _parsed_classes(classes: Any) -> NDArray[Any]:
     if len(array) < 2:
         raise ValueError(f"classes must name at least two classes, got {len(array)}; list every label that can occur")
     labels = _labels("classes", array)
-    unique = np.unique(labels)
-    if len(unique) != len(labels):
+    if len(np.unique(labels)) != len(labels):
         raise ValueError("classes holds a label twice; list each once")
-    return unique
+    return labels

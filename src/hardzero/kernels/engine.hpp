@@ -1,7 +1,7 @@
 // Residuals and their sums by features, kept up to date while a Frank-Wolfe loop moves towards one corner at a time.
 //
 // A row's residual code is replaced only when it has moved by more than a tolerance. Which rows those are is defined
-// by arithmetic alone (hardzero/engine.py has it in a few lines of NumPy); this class finds them faster. For the logistic
+// by arithmetic alone (hardzero/optim/engine.py has it in a few lines of NumPy); this class finds them faster. For the logistic
 // loss each row has an interval of margins inside which its code cannot have moved too far. Rows outside are found
 //   - by a sweep over all rows, or
 //   - by a calendar: between touches a margin only shrinks with the known scale, so the step at which it can leave its

@@ -51,7 +51,12 @@ class Neighbours(enum.Enum):
 class Budget:
     """A guarantee (ε, δ), partially ordered: ``a <= b`` when a promises at least as much as b.
 
-    An infinite ``epsilon`` stands for no guarantee at all.
+    Attributes
+    ----------
+    epsilon : float
+        How much likelier any conclusion may become, as a logarithm; infinite for no guarantee at all.
+    delta : float
+        The probability with which that may fail.
 
     Privacy
     -------

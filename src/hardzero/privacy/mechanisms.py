@@ -228,7 +228,7 @@ def exact(value: Sensitive[T]) -> T:
 
     Privacy
     -------
-    Not private. tests/test_architecture.py lists who may call this.
+    Not private. tests/project/test_architecture.py lists who may call this.
     """
     return value._secret
 

@@ -1,118 +1,31 @@
 """Tables from files, queries and databases, in batches of rows: what leaves here is sensitive."""
 
-from __future__ import annotations
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import os
-import re
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Literal, get_args
+if TYPE_CHECKING:
+    from .formats import FileFormat
+    from .libsvm import declared_features
+    from .matrix import read_encoded
+    from .opening import open_table
+    from .table import ReaderError, TableReader
 
-from .columnar import open_arrow, open_parquet
-from .delimited import open_csv
-from .duckdb_query import open_duckdb
-from .libsvm import declared_features, open_libsvm
-from .matrix import read_encoded
-from .sql import open_database
-from .streams import COMPRESSED
-from .table import ReaderError, TableReader
+__all__ = ["FileFormat", "ReaderError", "TableReader", "declared_features", "open_table", "read_encoded"]
 
-__all__ = ["ReaderError", "TableReader", "declared_features", "open_table", "read_encoded"]
-
-FileFormat = Literal["csv", "parquet", "arrow", "libsvm"]
-
-_BY_SUFFIX: dict[str, FileFormat] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".ipc": "arrow",
-    ".feather": "arrow",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
-    ".svm": "libsvm",
+_HOME_OF = {
+    "FileFormat": "formats",
+    "ReaderError": "table",
+    "TableReader": "table",
+    "declared_features": "libsvm",
+    "open_table": "opening",
+    "read_encoded": "matrix",
 }
-_URL = re.compile(r"[A-Za-z][\w+.-]+://")
 
+if not TYPE_CHECKING:  # loaded when first used: the command line needs the list of formats and nothing that reads
 
-def open_table(
-    source: str | os.PathLike[str] | None = None,
-    query: str | None = None,
-    *,
-    form: FileFormat | None = None,
-    delimiter: str | None = None,
-    names: Sequence[str] | None = None,
-    n_features: int | None = None,
-) -> TableReader:
-    """Open a table for reading in batches.
-
-    Parameters
-    ----------
-    source : path or str, optional
-        A CSV, Parquet, Arrow (Feather) or LIBSVM file; CSV and LIBSVM may be compressed (.gz, .bz2, .xz). With a
-        query: a database URL such as ``postgresql://user@host/database``, a DuckDB database file, or nothing for
-        a query that names files itself.
-    query : str, optional
-        A SELECT statement.
-    form : {"csv", "parquet", "arrow", "libsvm"}, optional
-        The format, where the name of the file does not tell.
-    delimiter : str, optional
-        What separates cells of a CSV file: a comma if not given, or a tab in files named ``.tsv``.
-    names : sequence of str, optional
-        Names of the columns of a CSV file without a header line.
-    n_features : int, optional
-        Number of features of a LIBSVM file, which must be known without looking at it; `declared_features` of a
-        schema's names gives it.
-
-    Returns
-    -------
-    TableReader
-        The opened table.
-
-    Raises
-    ------
-    ReaderError
-        The table cannot be read; the message shows no cell.
-    MissingPackageError
-        A package is not installed; the message says how to get it.
-
-    Privacy
-    -------
-    Sensitive, but for names and types of columns, which count as public.
-    """
-    location = None if source is None else os.fspath(source)
-    is_url = location is not None and _URL.match(location)
-    if query is not None:
-        return open_database(location, query) if location and is_url else open_duckdb(location, query)
-    if location is None or is_url:
-        raise ReaderError("a database needs a query; a table without one must be a file")
-    path = Path(location)
-    _refuse_what_is_no_file(path)
-    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-    kind = form or _BY_SUFFIX.get(plain.suffix.lower())
-    if kind == "csv":
-        usual = "\t" if plain.suffix.lower() == ".tsv" else ","
-        return open_csv(path, usual if delimiter is None else delimiter, names)
-    if kind == "libsvm":
-        return open_libsvm(path, n_features)
-    if kind is not None and plain != path:
-        raise ReaderError(f"{path} is compressed as a whole, which {kind} files are not; decompress it first")
-    if kind == "parquet":
-        return open_parquet(path)
-    if kind == "arrow":
-        return open_arrow(path)
-    raise ReaderError(f"{path}: the name does not tell the format; name it, one of {', '.join(get_args(FileFormat))}")
-
-
-def _refuse_what_is_no_file(path: Path) -> None:
-    try:
-        if path.is_dir():
-            raise ReaderError(f"{path} is a folder; name a file in it")
-        with path.open("rb"):
-            pass
-    except FileNotFoundError:
-        raise ReaderError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise ReaderError(f"{path} cannot be opened: {error.strerror}") from None
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+        globals()[name] = value
+        return value

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..optional import require
+from ..checks import require
 from .streams import memory_exhausted
 from .table import ReaderError, TableReader
 

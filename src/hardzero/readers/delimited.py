@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..cell_text import DECIMAL
-from ..optional import require
+from ..checks import require
+from ..schema.cell_text import DECIMAL
 from .quoting import LONGEST_ROW, TOO_LONG, QuotingCheck
 from .streams import DAMAGED, NOT_UTF8, CheckedText, memory_exhausted, open_bytes
 from .table import ReaderError, TableReader

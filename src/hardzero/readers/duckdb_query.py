@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..optional import require
+from ..checks import require
 from .query import ONE_SELECT, without_foreign_words
 from .table import ReaderError, TableReader
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cell_text import NUMBER
-from ..optional import require
+from ..checks import require
+from ..schema.cell_text import NUMBER
 from .streams import CheckedText
 from .table import ReaderError, TableReader
 

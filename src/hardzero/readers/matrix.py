@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..data import FEATURE_ONE
+from ..data.bounded import FEATURE_ONE
 from .table import TableReader
 
 if TYPE_CHECKING:
-    from ..encoder import SchemaEncoder
+    from ..schema.encoder import SchemaEncoder
 
 Matrix: TypeAlias = "NDArray[np.float32] | sparse.csr_array[np.float64, tuple[int, int]]"
 

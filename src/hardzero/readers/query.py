@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..cells import EncodingError
+from ..schema.cells import EncodingError
 from .table import ReaderError
 
 ONE_SELECT = "the query must be one SELECT statement; a semicolon may stand at its end only"

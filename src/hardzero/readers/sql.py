@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ..cells import text_array
-from ..optional import MissingPackageError, require
+from ..checks import MissingPackageError, require
+from ..schema.cells import text_array
 from .query import refuse_all_but_select, without_foreign_words
 from .table import ReaderError, TableReader
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..model.presentation import Effect
 from . import wording
-from .effects import Effect
 
 MOST_BARS = 25
 """More bars than this tell no more than the table does."""

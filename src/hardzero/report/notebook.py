@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from ..model_file import FittedModel
-from ..plain_text import shown
+from ..model import FittedModel
+from ..model.plain_text import shown
+from ..model.presentation import Output, effect_heads, outputs_of
 from . import privacy, wording
-from .effects import Output, outputs_of
 
 _MOST_ROWS = 15
 _CELL = "text-align:right;padding:.15em .7em"
@@ -47,8 +47,7 @@ def _promise(model: FittedModel) -> str:
 
 
 def _table(model: FittedModel, output: Output) -> str:
-    heads = ["odds ratio", "over the bounds"] if model.is_classifier else ["change over the bounds"]
-    head = "".join(f'<th scope="col" style="{_CELL}">{text}</th>' for text in ["weight", *heads])
+    head = "".join(f'<th scope="col" style="{_CELL}">{text}</th>' for text in ("weight", *effect_heads(model)))
     rows = []
     for effect in output.effects[:_MOST_ROWS]:
         if model.is_classifier:

@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any
 
 from ..atomic import write_atomically
-from ..model_file import FittedModel
-from ..optional import require
-from ..plain_text import shown
+from ..checks import require
+from ..model import FittedModel
+from ..model.plain_text import shown
+from ..model.presentation import contrasts, outputs_of
 from . import chart, privacy, wording
-from .effects import dropped, outputs_of
 from .rerun import snippet
 
 _SHORT_LIST = 12
@@ -40,7 +40,7 @@ def render_report(model: FittedModel, *, title: str | None = None) -> str:
     """
     outputs = outputs_of(model)
     releases = privacy.releases(model.privacy)
-    names = dropped(model)
+    names = _dropped(model)
     shares = [release.share for release in releases if release.share is not None]
     return str(
         _template().render(
@@ -126,13 +126,18 @@ def _for_script(text: str) -> str:
     return text
 
 
+def _dropped(model: FittedModel) -> list[str]:
+    kept = set(model.kept.tolist())
+    return [feature.name for j, feature in enumerate(model.features) if j not in kept]
+
+
 def _title(model: FittedModel) -> str:
     if model.schema is not None:
         return f"Model of {model.schema.target.name}"
     if not model.is_classifier:
         return "Linear model of a number"
     if len(model.classes) == 2:
-        return f"Model of {model.classes[1]} against {model.classes[0]}"
+        return f"Model of {contrasts(model.classes)[0]}"
     return f"Model of {len(model.classes)} classes"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..model.statement import PrivacyStatement
 from ..privacy.budget import Neighbours
-from ..statement import PrivacyStatement
 from . import wording
 
 _UNIT = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model_file import FittedModel
+from ..model import FittedModel
 
 _FILE = "model.json"
 
@@ -21,7 +21,7 @@ def snippet(model: FittedModel) -> str:
     names = ", ".join(sorted({model.method, *settings}))
     head = f"from hardzero import {names}\n"
     if model.schema is not None:
-        head += "from hardzero.encoder import SchemaEncoder\nfrom hardzero.model_file import FittedModel\n"
+        head += "from hardzero.schema.encoder import SchemaEncoder\nfrom hardzero import FittedModel\n"
         prepare = (
             f'schema = FittedModel.load("{_FILE}").schema\n'
             "encoder = SchemaEncoder(schema)\n"
@@ -30,7 +30,7 @@ def snippet(model: FittedModel) -> str:
         arguments += ["    bounds=encoder.bounds,\n", "    classes=schema.target.classes,\n"]
         fit = "model.fit(encoded.X, encoded.y)\n"
     else:
-        head += "from hardzero.model_file import FittedModel\n"
+        head += "from hardzero import FittedModel\n"
         prepare = f'saved = FittedModel.load("{_FILE}")\nlower, upper = zip(*saved.bounds)\n'
         arguments += ["    bounds=(lower, upper),\n"]
         arguments += ["    classes=saved.classes,\n"] if model.is_classifier else []

@@ -72,6 +72,11 @@ def one_in(probability: float) -> str:
     return f"1 in {number(1 / probability, 3)}"
 
 
+def interval(lower: float, upper: float) -> str:
+    """Return two bounds in words."""
+    return f"{number(lower, 10)} to {number(upper, 10)}"
+
+
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun in the singular or plural."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -11,16 +11,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..baselines.admm import PrivateADMMLogisticRegression
-from ..baselines.gradient_steps import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
-from ..baselines.greedy import PrivateGreedyLogisticRegression
-from ..baselines.two_stage import TwoStageLogisticRegression
-from ..estimators.lasso import LassoLogisticRegression, PrivateLassoLogisticRegression
-from ..estimators.sparse_private import SparsePrivateLogisticRegression
+from ..estimators.admm import PrivateADMMLogisticRegression
+from ..estimators.gradient_steps import DensePrivateLogisticRegression, PrivateIGHTLogisticRegression
+from ..estimators.greedy import PrivateGreedyLogisticRegression
+from ..estimators.lasso import LassoLogisticRegression
+from ..estimators.private_lasso import PrivateLassoLogisticRegression
+from ..estimators.select_refit import SparsePrivateLogisticRegression
 from ..estimators.sparsifier import SparsifierLogisticRegression
-from ..optimum import ExactSolver, PlainFrankWolfe
-from ..plan import Plan
-from ..solvers import Problem, Weights, open_loop_step
+from ..estimators.two_stage import TwoStageLogisticRegression
+from ..methods.private_lasso import Plan
+from ..optim.frank_wolfe import Problem, Weights, open_loop_step
+from ..optim.optimum import ExactSolver, PlainFrankWolfe
 from .trials import Trial
 
 BOUNDS = (-1, 1)
@@ -77,6 +78,7 @@ class RandomStartLasso(PrivateLassoLogisticRegression):
     def _run(self, problem: Problem, plan: Plan) -> Weights:
         weights = super()._run(problem, plan)
         left = np.prod([1 - open_loop_step(t) for t in range(1, plan.n_iter + 1)])
+        assert self.random_state is not None  # trials are seeded
         start = random_point(weights.coef.size, self.radius, self.random_state).reshape(weights.coef.shape)
         return Weights(weights.coef + left * start, weights.intercept)
 

@@ -1,0 +1,168 @@
+"""From a table and a schema to a model."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...atomic import Claim, claimed
+from ...checks import InputError
+from ...data.bounded import Bounds
+from ...data.stacked import StackedData
+from ...model import FittedModel
+from ...privacy.budget import Neighbours
+from ...readers import TableReader
+from ...readers.check import check_table
+from ...readers.matrix import DENSE_FROM
+from ...schema.columns import Schema
+from ...schema.encoder import SchemaEncoder
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Encoded rows, and the place of each row's class in the schema: two bytes a row, however long the names are.
+
+    Privacy
+    -------
+    Sensitive.
+    """
+
+    data: StackedData
+    places: np.typing.NDArray[np.int16]
+
+
+def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None]) -> TrainingRows:
+    """Read and encode a table batch by batch; ``heard`` is told how many rows have been read.
+
+    Peak memory is the result, 4 bytes an entry or 8 a nonzero, and a few batches.
+
+    Privacy
+    -------
+    Sensitive. The codes of a row depend on its own record and the schema only, however the rows around it are stored.
+    """
+    if problems := check_table(schema, reader).problems:
+        raise InputError("the table does not fit the schema: " + "; ".join(problems))
+    encoder = SchemaEncoder(schema)
+    places: list[np.typing.NDArray[np.int16]] = []
+
+    def batches() -> Iterator[Any]:
+        seen = 0
+        for batch in reader.batches(columns=[*(column.name for column in schema.used), schema.target.name]):
+            encoded = encoder.encode(batch)
+            places.append(np.asarray(encoded.places, dtype=np.int16))
+            seen += batch.num_rows
+            heard(seen)
+            # The share depends on the records; both ways give the same codes.
+            yield encoded.X.toarray() if encoded.X.nnz > DENSE_FROM * np.prod(encoded.X.shape) else encoded.X
+
+    data = StackedData.from_batches(batches(), Bounds.parse((-1, 1), len(schema.features)))
+    if data.n_rows == 0:
+        raise InputError(f"{reader.source} has no rows to learn from")
+    return TrainingRows(data, np.concatenate(places))
+
+
+def fit_rows(rows: TrainingRows, schema: Schema, estimator: Any) -> FittedModel:
+    """Fit an estimator that `build_estimator` made for this schema's classes.
+
+    Privacy
+    -------
+    Releases a model, with the guarantee of the estimator.
+    """
+    names = [feature.name for feature in schema.features]
+    estimator.fit_table(rows.data, rows.places, names, coded=True)
+    public = ["the schema: columns, bounds, categories, missing values"]
+    if schema.missing == "drop" and estimator.privacy_.neighbours is not Neighbours.ADD_REMOVE:
+        public.append("how many rows were left after those with missing values were dropped")
+    return FittedModel.from_estimator(estimator, schema, assumed_public=public)
+
+
+def refuse_dropping(schema: Schema, neighbours: str) -> None:
+    """Refuse to drop rows where records are exchanged: the number of rows left would differ between neighbours.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if schema.missing == "drop" and neighbours == "replace-one":
+        raise InputError(
+            "the schema drops rows with missing values, which replace-one neighbours do not cover; set its missing "
+            "policy to zero, or use zero-out neighbours, or add-remove with a public number of rows"
+        )
+
+
+def refuse_public_rows(neighbours: str, public_rows: int | None) -> None:
+    """Refuse add-remove without a public number of rows, and such a number without add-remove.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if neighbours == "add-remove" and public_rows is None:
+        raise InputError(
+            "--neighbours add-remove keeps the number of rows secret, so that another has to take its place: add "
+            "--public-rows with a number known without counting the table, or use zero-out"
+        )
+    if neighbours != "add-remove" and public_rows is not None:
+        raise InputError(
+            f"--public-rows goes with --neighbours add-remove; with {neighbours} the table's own number of rows is "
+            "published"
+        )
+
+
+@contextmanager
+def claimed_outputs(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Claim]]:
+    """Claim files before hours are spent and a budget with them: those that could not be written are refused now.
+
+    While one process fits a model, another that would write a file of the same name is refused before it reads a
+    record.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise InputError("two outputs have the same name; give each its own")
+    with ExitStack() as claims:
+        yield [claims.enter_context(claimed(path, overwrite=overwrite)) for path in paths]
+
+
+def keep_model(model: FittedModel, output: Claim) -> None:
+    """Write a model whose budget is spent: where it belongs, or else where it can be fetched from.
+
+    Raises
+    ------
+    OSError
+        The model is not where it belongs; the message says where it is.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    text = model.to_json()
+    try:
+        output.write(text)
+    except OSError as error:
+        raise OSError(f"{error}; {_kept_elsewhere(text)}") from None
+
+
+def _kept_elsewhere(text: str) -> str:
+    for folder in (tempfile.gettempdir(), Path.home()):
+        with suppress(OSError):
+            descriptor, name = tempfile.mkstemp(".json", "hardzero-model-", folder)  # for its owner only
+            try:
+                with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
+                    file.write(text)
+            except OSError:
+                os.unlink(name)
+                raise
+            return (
+                f"its budget is spent, so the model was kept as {name}, which only you may read: move it from there"
+            )
+    return "its budget is spent, but the model could not be kept in the temporary folder or your home either"

@@ -1,0 +1,135 @@
+"""Tables too large for one array of doubles: blocks of rows, held compactly and worked on one at a time.
+
+Sums over blocks are sums of whole numbers, so a stacked table gives the same results, to the last bit, as the same
+rows in one piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .bounded import MAX_ROWS, BoundedData, Bounds, CodeArray, FloatArray, IntArray
+
+Block = Any  # Fortran-ordered NDArray[np.int32] or csc_array of int32
+
+_CACHED = 2**18
+"""Entries of a dense block, so that work on it stays in the processor's cache."""
+
+
+class StackedData:
+    """Rows within public bounds in several blocks, dense or sparse; features need no copies.
+
+    Privacy
+    -------
+    Sensitive. Values outside the bounds are clipped, silently, because a message would reveal them.
+    """
+
+    def __init__(self, blocks: Sequence[Block], picked: NDArray[np.intp]) -> None:
+        self._blocks = blocks
+        self._picked = picked
+        self.n_rows = sum(block.shape[0] for block in blocks)
+        self.n_features = len(picked)
+        width = blocks[0].shape[1] if blocks else 0
+        self._is_all = np.array_equal(picked, np.arange(width))
+
+    def __repr__(self) -> str:
+        return f"StackedData({self.n_rows} rows, {self.n_features} features, {len(self._blocks)} blocks)"
+
+    @classmethod
+    def from_batches(cls, batches: Iterable[Any], bounds: Bounds) -> StackedData:
+        """Clip, scale and round batches of rows, dense or sparse, keeping one batch at a time beside the result."""
+        blocks = [block for batch in batches for block in _compact(BoundedData.from_matrix(batch, bounds))]
+        if sum(block.shape[0] for block in blocks) > MAX_ROWS:
+            raise ValueError(f"there are more than {MAX_ROWS} rows, which cannot be summed exactly")
+        return cls(blocks, np.arange(len(bounds.lower)))
+
+    @property
+    def popularity(self) -> NDArray[np.intp]:
+        """Features by the number of rows where they are not zero, the most frequent first; ties keep their order."""
+        counts = sum((part.counts() for _, part in self._parts()), np.zeros(self.n_features, dtype=np.int64))
+        return np.argsort(-counts, kind="stable")
+
+    def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
+        """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
+        total = np.zeros((residuals.shape[1], self.n_features), dtype=np.int64)
+        for rows, part in self._parts():
+            total += part.gradient(residuals[rows])
+        return total
+
+    def square_gradient(self, codes: IntArray) -> IntArray:
+        """Sum code times squared feature over all rows, exactly."""
+        total = np.zeros(self.n_features, dtype=np.int64)
+        for rows, part in self._parts():
+            total += part.square_gradient(codes[rows])
+        return total
+
+    def margins(self, coef: FloatArray) -> FloatArray:
+        """Return X·coef' for weights of shape (outputs, features)."""
+        return np.concatenate([part.margins(coef) for _, part in self._parts()])
+
+    def row_squares(self, centre: FloatArray, scale: FloatArray) -> FloatArray:
+        """Squared length of every row after (x - centre)/scale, never too small for rounding."""
+        return np.concatenate([part.row_squares(centre, scale) for _, part in self._parts()])
+
+    def add_column(self, margins: FloatArray, feature: int, weight: float) -> None:
+        """``margins += weight * column``, in place."""
+        for rows, part in self.subset(np.array([feature]))._parts():
+            part.add_column(margins[rows], 0, weight)
+
+    def subset(self, features: NDArray[np.intp]) -> StackedData:
+        """Return the same rows with some of the features; nothing is copied."""
+        return StackedData(self._blocks, self._picked[features])
+
+    def packed(self) -> StackedData:
+        """Return this table: blocks are held as they are, so that nothing has to be kept twice."""
+        return self
+
+    def with_constant(self) -> StackedData:
+        """Return the same rows with one more feature that is 1 everywhere."""
+        blocks = [block for _, part in self._parts() for block in _compact(part.with_constant())]
+        return StackedData(blocks, np.arange(self.n_features + 1))
+
+    def blocks(self, owners: IntArray, count: int) -> list[BoundedData]:
+        """Split rows into ``count`` blocks; row i goes to block ``owners[i]``, the order within a block stays."""
+        return self._whole().blocks(owners, count)
+
+    def columns(self, features: NDArray[np.intp] | slice = slice(None)) -> Any:
+        """Some columns as floating-point numbers in [-1, 1], in one piece."""
+        return self._whole().columns(features)
+
+    def _parts(self) -> Iterator[tuple[slice, BoundedData]]:
+        """Each block in turn, as an ordinary table, with the rows it holds."""
+        start = 0
+        for block in self._blocks:
+            stop = start + block.shape[0]
+            yield slice(start, stop), BoundedData(self._codes(block))
+            start = stop
+
+    def _codes(self, block: Block) -> Any:
+        """The picked features of a block, by columns, as an ordinary table has them."""
+        if self._is_all:
+            return block
+        if isinstance(block, np.ndarray):
+            return block.T[self._picked].T  # whole columns are copied at once
+        return block[:, self._picked]
+
+    def _whole(self) -> BoundedData:
+        """All rows in one piece, for what needs them so: only the non-private optimum and the votes of blocks do."""
+        codes = [self._codes(block) for block in self._blocks]
+        if any(sparse.issparse(block) for block in codes):
+            return BoundedData(sparse.vstack(codes, format="csc"))
+        return BoundedData(np.asfortranarray(np.vstack(codes)))
+
+
+def _compact(data: BoundedData) -> list[Block]:
+    """Sparse codes in one block, dense ones in blocks that the processor's cache holds."""
+    codes: Any = data.codes
+    if sparse.issparse(codes):
+        return [codes]
+    rows = max(_CACHED // max(data.n_features, 1), 1)
+    return [np.asfortranarray(codes[i : i + rows]) for i in range(0, data.n_rows, rows)]

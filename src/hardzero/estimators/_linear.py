@@ -1,0 +1,364 @@
+"""What all estimators share: reading tables with public bounds, and presenting released weights."""
+
+from __future__ import annotations
+
+import abc
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .. import checks, kernels
+from ..data.bounded import BoundedData, Bounds, FloatArray, Table
+from ..data.stacked import StackedData
+from ..model.prediction import decisions, linear_margins, probabilities
+from ..model.statement import PrivacyStatement, warn_if_weak
+from ..optim import progress
+from ..optim.frank_wolfe import Problem, Weights
+from ..optim.losses import Logistic, Loss, Softmax, Squared
+from . import _input
+
+if TYPE_CHECKING:
+    from ..model import FittedModel
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The public facts that a plan may depend on."""
+
+    n_rows: int
+    n_features: int
+    loss: Loss
+
+
+class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is untyped
+    """Prediction from ``coef_`` and ``intercept_``, and their presentation."""
+
+    bounds: Any
+
+    @abc.abstractmethod
+    def _plan(self, shape: Shape) -> Any:
+        """Check parameters and decide everything that does not need the data."""
+
+    @abc.abstractmethod
+    def _run(self, problem: Problem, plan: Any) -> Weights:
+        """Fit as planned."""
+
+    @abc.abstractmethod
+    def _public_rows(self, counted: int) -> int:
+        """Return the number of rows that everything may depend on: the one counted, where it is public."""
+
+    @abc.abstractmethod
+    def _size_in_words(self, counted: int, features: int) -> str:
+        """Say which numbers of rows and features are taken for public."""
+
+    @abc.abstractmethod
+    def _statement(self, plan: Any, assumed_public: tuple[str, ...], n_rows: int) -> PrivacyStatement:
+        """Say what was guaranteed."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _solve(self, X: Any, targets: Any, loss: Loss) -> tuple[FloatArray, FloatArray, Any]:
+        """Plan before the records are looked at, then run: weights by original units, intercept, plan."""
+        is_table = isinstance(X, (BoundedData, StackedData))
+        counted, features = (X.n_rows, X.n_features) if is_table else X.shape
+        bounds = Bounds.parse(self.bounds, features)
+        rows = self._public_rows(counted)
+        plan = self._plan(Shape(rows, features, loss))
+        kernels.say_what_is_missing()
+        progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))
+        data = X if is_table else BoundedData.from_matrix(X, bounds)
+        weights = self._run(Problem(data, targets, loss, stated_rows=rows), plan)
+        # Adding zero makes 0.0 of -0.0, which would show the sign of a weight that was dropped.
+        return weights.coef / bounds.scale + 0.0, weights.intercept + 0.0, plan
+
+    def _checked(self, X: Any, rows: Any, *, reset: bool) -> Any:
+        """Let scikit-learn compare names and number of features; it sees a frame's columns or an array of numbers."""
+        validate_data(self, X if hasattr(X, "columns") else rows, reset=reset, skip_check_array=True)
+        return rows
+
+    def _state(self, plan: Any, assumed_public: tuple[str, ...], counted: int) -> None:
+        """Say what was guaranteed and spent, and warn where that is little or comes on top of other fits."""
+        self.privacy_ = self._statement(plan, assumed_public, self._public_rows(counted))
+        warn_if_weak(self.privacy_)
+        self._note_fit(self.privacy_.epsilon, self.privacy_.delta)
+
+    def _note_fit(self, epsilon: float, delta: float) -> None:
+        """Take note of what a fit has spent; nothing, unless a class says otherwise."""
+
+    def _margins(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        X = self._checked(X, _input.finite_rows(X), reset=False)
+        return linear_margins(X, np.atleast_2d(self.coef_), self.intercept_)
+
+    @property
+    def _repr_html_(self) -> Any:
+        """What notebooks show; not there when scikit-learn is told to display text."""
+        shown = super()._repr_html_
+        return self._html_of_fit if hasattr(self, "privacy_") else partial(_shown_quietly, shown)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        if not hasattr(self, "privacy_") or not hasattr(self, "_repr_html_"):
+            return _shown_quietly(super()._repr_mimebundle_, **options)  # type: ignore[no-any-return]
+        return {"text/plain": repr(self), "text/html": self._html_of_fit()}
+
+    def _html_of_fit(self) -> str:
+        from ..report.notebook import fragment  # noqa: PLC0415 - only notebooks need it
+
+        return fragment(self._released())
+
+    def _released(self, feature_names: Sequence[str] | None = None) -> FittedModel:
+        """What the model file would hold, not yet read back: a display does not need that."""
+        from ..model.file import FittedModel  # noqa: PLC0415 - fits do not need it
+        from ..model.source import parts_of  # noqa: PLC0415
+
+        return FittedModel(**parts_of(self, feature_names=feature_names))
+
+    def summary(self, feature_names: Any = None) -> str:
+        """Return the nonzero weights, largest change first, and the privacy statement, as text.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            Names for columns that had none when fitting, such as those of a sparse matrix.
+
+        Returns
+        -------
+        str
+            For each kept feature its weight in the feature's own unit and, for classifiers, two odds ratios: the
+            factor by which the odds change when the feature grows by one unit, and from its lower to its upper bound.
+            For a regression, how much the prediction changes from the lower to the upper bound.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        check_is_fitted(self)
+        from ..model.presentation import summary  # noqa: PLC0415 - fits do not need it
+
+        return summary(self._released(feature_names))
+
+
+class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # scikit-learn is untyped
+    """A linear classifier: binary with one row of weights, multinomial with one for each class."""
+
+    classes: Any
+    _most_classes = math.inf
+    _states_classes = False
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_rows, n_features)
+            Finite numbers; values outside ``bounds`` are clipped to them without a message.
+        y : array of shape (n_rows,)
+            Labels.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Privacy
+        -------
+        Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
+        """
+        rows = self._checked(X, _input.read_rows(X), reset=True)
+        return self._fit_rows(rows, rows.shape, y)
+
+    def fit_table(
+        self, data: Table, y: Any, feature_names: Sequence[str] | None = None, *, coded: bool = False
+    ) -> Self:
+        """Fit rows that are within their bounds already, such as a stacked table too large for one array.
+
+        Parameters
+        ----------
+        data : BoundedData or StackedData
+            Rows scaled to [-1, 1]; ``bounds`` must be (-1, 1), because weights are given in these units.
+        y : array of shape (n_rows,)
+            Labels, or their places in ``classes``.
+        feature_names : sequence of str, optional
+            Names of the features.
+        coded : bool, default=False
+            Whether y holds, in place of each label, its place in ``classes`` as they are listed, counted from 0: long
+            tables need not hold their labels as text. ``classes_`` then has the order of ``classes``.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Privacy
+        -------
+        Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
+        """
+        bounds = Bounds.parse(self.bounds, data.n_features)
+        if not (np.all(bounds.lower == -1) and np.all(bounds.upper == 1)):
+            raise ValueError(f"bounds must be (-1, 1) for a table that is scaled to them, got {self.bounds!r}")
+        self.n_features_in_ = data.n_features
+        if feature_names is not None:
+            self.feature_names_in_ = np.array(feature_names, dtype=object)
+        return self._fit_rows(data, (data.n_rows, data.n_features), y, coded=coded)
+
+    def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any, *, coded: bool = False) -> Self:
+        """Fit checked rows, an array or a table, and present the result."""
+        labels = _input.read_labels(y, shape[0], type(self).__name__)
+        if coded:
+            encoded = _input.coded_labels(labels, self.classes)
+        else:
+            encoded = _input.encode_labels(labels, self.classes, required=self._states_classes)
+        classes = encoded.classes
+        targets: Any = encoded.places
+        if len(classes) > self._most_classes:
+            raise ValueError(
+                f"Only binary classification is supported. The target has {len(classes)} classes; "
+                "use SparsePrivateLogisticRegression, or fit one class against the rest"
+            )
+        loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
+        if len(classes) == 2:
+            targets = targets.astype(np.float64)[:, None]
+        coef, intercept, plan = self._solve(X, targets, loss)
+        public = (
+            self._size_in_words(*shape),
+            "the bounds of the features",
+            encoded.source,
+        )
+        self.classes_ = classes
+        self.coef_ = coef
+        self.intercept_ = intercept
+        self.support_ = np.flatnonzero(np.any(coef != 0, axis=0))
+        self._state(plan, public, shape[0])
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return w·x + b: shape (n_rows,) for two classes, (n_rows, n_classes) for more.
+
+        Privacy
+        -------
+        Post-processing, as far as the training data are concerned.
+        """
+        return decisions(self._margins(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class, in the order of ``classes_``.
+
+        Privacy
+        -------
+        Post-processing, as far as the training data are concerned.
+        """
+        return probabilities(self._margins(X))
+
+    def predict(self, X: Any) -> Any:
+        """Return the likeliest class of each row.
+
+        Privacy
+        -------
+        Post-processing, as far as the training data are concerned.
+        """
+        places = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[places]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose class is predicted.
+
+        Privacy
+        -------
+        Not private: computed from the rows and labels given.
+        """
+        predicted = self.predict(X)
+        labels = _input.read_labels(y, len(predicted), type(self).__name__)
+        _input.refuse_other_labels(labels, self.classes_)
+        return float(np.average(labels == predicted, weights=sample_weight))
+
+
+class BinaryClassifier(LinearClassifier):
+    """A linear classifier for two classes only."""
+
+    _most_classes = 2
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-learn is untyped
+    """A linear model of a bounded number."""
+
+    target_bounds: Any
+    radius: Any
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_rows, n_features)
+            Finite numbers; values outside ``bounds`` are clipped to them without a message.
+        y : array of shape (n_rows,)
+            Numbers; clipped to ``target_bounds`` in the same way.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Privacy
+        -------
+        Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
+        """
+        X = self._checked(X, _input.read_rows(X), reset=True)
+        y = _input.read_target(y, X.shape[0], type(self).__name__)
+        limits = Bounds.parse(self.target_bounds, 1, "target_bounds")
+        unit = float(limits.scale[0])
+        targets = np.clip(y, limits.lower[0], limits.upper[0])[:, None] / unit
+        coef, intercept, plan = self._solve(X, targets, Squared(checks.positive("radius", self.radius)))
+        self.coef_ = coef[0] * unit
+        self.intercept_ = float(intercept[0]) * unit
+        self.support_ = np.flatnonzero(self.coef_)
+        public = (
+            self._size_in_words(*X.shape),
+            "the bounds of the features and of the target",
+        )
+        self._state(plan, public, X.shape[0])
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return w·x + b for each row.
+
+        Privacy
+        -------
+        Post-processing, as far as the training data are concerned.
+        """
+        return self._margins(X)[:, 0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R², the share of the target's variance that is predicted.
+
+        Privacy
+        -------
+        Not private: computed from the rows and targets given.
+        """
+        from sklearn.metrics import r2_score  # noqa: PLC0415 - slow to load, and fits do not need it
+
+        predicted = self.predict(X)
+        target = _input.read_target(y, len(predicted), type(self).__name__)
+        return float(r2_score(target, predicted, sample_weight=sample_weight))
+
+
+def _shown_quietly(show: Callable[..., Any], **options: Any) -> Any:
+    """Let scikit-learn display an estimator, whose parser of docstrings does not know our section."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Unknown section Privacy")
+        return show(**options)

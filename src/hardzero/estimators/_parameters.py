@@ -1,0 +1,125 @@
+"""Constructors and their documentation, written once.
+
+scikit-learn wants every parameter in the constructor's signature. Classes list their own parameters as fields and
+inherit the shared ones; the texts of those that several classes have stand here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from textwrap import indent
+from typing import TypeVar, dataclass_transform
+
+C = TypeVar("C")
+
+TEXTS = {
+    "epsilon": """\
+epsilon : float, default=1.0
+    The whole budget of ``fit``: it pays for everything that is learnt from the records.""",
+    "delta": """\
+delta : float, optional
+    The probability with which the bound by epsilon may fail; well below one over the number of rows. By default
+    n^-1.5, where n is the public number of rows.""",
+    "bounds": """\
+bounds : pair
+    Public (lower, upper): numbers, or arrays with one entry per feature. Values outside are clipped. Never read
+    bounds from the data.""",
+    "neighbours": """\
+neighbours : {"zero-out", "replace-one", "add-remove"}, default="zero-out"
+    What the guarantee is about. Zero-out: one record is there or is empty, and the number of rows is published.
+    Replace-one: one record is exchanged for any other, which needs about twice the noise. Add-remove: one record
+    is there or is not, in a table of any size; needs ``n_rows``.""",
+    "n_rows": """\
+n_rows : int, optional
+    For add-remove: a public number of rows, such as a round figure near the expected one. It takes the place of
+    the true number wherever that would be used; the model is best where the two are close.""",
+    "random_state": """\
+random_state : int, optional
+    For tests only: a seeded fit is stamped as not private.""",
+    "classes": """\
+classes : list of labels or "from-y"
+    Every label that can occur, of the same type as in ``y``, whether it does or not; needed, because a rare label
+    read from the data could give a person away. "from-y" takes those in ``y`` and declares them public.""",
+    "target_bounds": """\
+target_bounds : pair
+    Public (lower, upper) of the target; it is clipped to them and divided by the larger absolute one.""",
+    "lasso_radius": """\
+radius : float, default=10.0
+    Largest L1 norm of the weights on features scaled to [-1, 1].""",
+    "squared_radius": """\
+radius : float, default=1.0
+    Largest L1 norm of the weights, features and target scaled to [-1, 1]. The noise grows with it twice.""",
+    "lasso_n_iter": """\
+n_iter : int, default=1000
+    Steps, hence selections; ``paper_iterations`` gives the paper's rule.""",
+    "calibration": """\
+calibration : {"tight", "recursion", "paper"}, default="tight"
+    zCDP with bounded range; the exact recursion (6 % less noise, takes seconds to minutes); or the published
+    Laplace noise, whose honest ε is then reported in ``privacy_``.""",
+    "lasso_intercept": """\
+fit_intercept : bool, default=False
+    Spend a tenth of the budget on an intercept outside the ball; the published method has none.""",
+    "counting": """\
+epsilon_count : float, optional
+    The part of ``epsilon`` for the count of nonzero weights; 5 % by default.
+min_features : int, optional
+    Least number of nonzero weights, over all classes together: √d of d weights by default.
+max_features : int, optional
+    Largest number of nonzero weights, over all classes together: 2√d of d weights by default. More than d means d.
+    When it equals ``min_features`` nothing is counted and the whole budget goes to the fit.
+keep_ratio : float, default=1.0
+    The count is multiplied by this; below 1 for precision, above 1 for recall.
+count_solver : ExactSolver or PlainFrankWolfe
+    Finds the non-private weights that are counted: ``PlainFrankWolfe(50_000)`` is the published way.""",
+    "gradient_step": """\
+step_size : float, optional
+    At most, and by default, 1/L, where L = row_norm²/4 (row_norm²/2 for more than two classes).""",
+    "row_norm": """\
+row_norm : float, default=1.0
+    Rows, scaled to [-1, 1], are shrunk to this L2 length while fitting.""",
+    "fitted": """\
+coef_ : array of shape (1, n_features) or (n_classes, n_features)
+    Weights in the features' own units; one row for two classes, else one for each class.
+intercept_ : array
+    One intercept for each row of the weights.
+support_ : array of int
+    Features with a nonzero weight.
+classes_ : array
+    The classes in order; of two, the weights speak for the second.
+privacy_ : PrivacyStatement
+    What is guaranteed; print it.""",
+    "fitted_number": """\
+coef_ : array of shape (n_features,)
+    Weights in original units.
+intercept_ : float
+    The intercept.
+support_ : array of int
+    Features with a nonzero weight.
+privacy_ : PrivacyStatement
+    What is guaranteed; print it.""",
+}
+"""What braces in a docstring stand for."""
+
+_EVERYWHERE = [TEXTS[name] for name in ("epsilon", "delta", "bounds", "neighbours", "n_rows", "random_state")]
+_GUARANTEE = """\
+
+Privacy
+-------
+Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``."""
+TEXTS |= {
+    "private_classifier": "\n".join([*_EVERYWHERE, TEXTS["classes"]]),
+    "private_regressor": "\n".join([*_EVERYWHERE, TEXTS["target_bounds"]]),
+    "classifier_released": "\n".join(["Attributes", "----------", TEXTS["fitted"], _GUARANTEE]),
+    "regressor_released": "\n".join(["Attributes", "----------", TEXTS["fitted_number"], _GUARANTEE]),
+}
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+def parameters(cls: type[C]) -> type[C]:
+    """Make a constructor of the fields of a class and of its bases, and fill in the documentation of shared ones."""
+    if cls.__doc__:
+        cls.__doc__ = re.sub(
+            r"^( *)\{(\w+)\}$", lambda found: indent(TEXTS[found[2]], found[1]), cls.__doc__, flags=re.MULTILINE
+        )
+    return dataclass(eq=False, repr=False, kw_only=True)(cls)

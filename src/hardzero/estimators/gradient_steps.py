@@ -1,0 +1,118 @@
+"""Noisy gradient steps, with hard thresholding and without, for comparison."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable
+
+from .. import checks
+from ..data.bounded import FloatArray
+from ..methods.gradient_steps import GradientStepsPlan, noisy_steps, plan_gradient_steps
+from ..methods.rows import ROW_NORMS, split_intercept, with_constant
+from ..methods.sparsifier import keep_largest
+from ..optim.frank_wolfe import Problem, Weights
+from ._linear import Shape
+from ._parameters import parameters
+from ._private import PrivateClassifier
+
+
+@parameters
+class _GradientSteps(PrivateClassifier):
+    """Parameters that both methods have."""
+
+    n_iter: int = 100
+    step_size: float | None = None
+    row_norm: float = 1.0
+    fit_intercept: bool = False
+
+    def _plan(self, shape: Shape) -> GradientStepsPlan:
+        checks.flag("fit_intercept", self.fit_intercept)
+        return plan_gradient_steps(
+            self._budget(shape.n_rows),
+            self._relation(),
+            shape.loss,
+            checks.whole("n_iter", self.n_iter, 1),
+            None if self.step_size is None else checks.positive("step_size", self.step_size),
+            checks.within("row_norm", self.row_norm, *ROW_NORMS),
+        )
+
+    def _run(self, problem: Problem, plan: GradientStepsPlan) -> Weights:
+        problem = with_constant(problem, self.fit_intercept)
+        coef = noisy_steps(problem, plan, self._sparse(problem), self._source())
+        return split_intercept(coef, self.fit_intercept)
+
+    @abc.abstractmethod
+    def _sparse(self, problem: Problem) -> Callable[[FloatArray], FloatArray]:
+        """What is done to the weights after every step."""
+
+
+@parameters
+class PrivateIGHTLogisticRegression(_GradientSteps):
+    """Private iterative gradient hard thresholding (Wang and Gu 2019): keep the largest weights after every step.
+
+    L. Wang and Q. Gu, Differentially private iterative gradient hard thresholding for sparse learning, IJCAI 2019.
+    Here all rows enter every gradient, and the whole path is accounted for in zCDP. Offered for comparison.
+
+    Parameters
+    ----------
+    {private_classifier}
+    n_iter : int, default=300
+        Steps. More of them mean more noise in each.
+    {gradient_step}
+    {row_norm}
+    fit_intercept : bool, default=False
+        Add a constant feature whose weight is always kept. The published method has none.
+    max_features : int, optional
+        Nonzero weights that survive a step, times the number of classes where there are more than two; √p by default.
+
+    {classifier_released}
+    Proof: docs/proofs/gradient-steps.md.
+    """
+
+    n_iter: int = 300
+    max_features: int | None = None
+
+    def _plan(self, shape: Shape) -> GradientStepsPlan:
+        if self.max_features is not None:
+            checks.whole("max_features", self.max_features, 1)
+        return super()._plan(shape)
+
+    def _sparse(self, problem: Problem) -> Callable[[FloatArray], FloatArray]:
+        features = problem.data.n_features - self.fit_intercept
+        kept = problem.loss.outputs * (self.max_features or max(1, math.isqrt(features)))
+
+        def threshold(coef: FloatArray) -> FloatArray:
+            coef[:, :features] = keep_largest(coef[:, :features], kept)
+            return coef
+
+        return threshold
+
+
+@parameters
+class DensePrivateLogisticRegression(_GradientSteps):
+    """Private gradient descent, every weight nonzero: shows what sparsity costs or gains.
+
+    What a user of a dense method would run: full gradients of clipped rows, Gaussian noise, zCDP.
+
+    Parameters
+    ----------
+    {private_classifier}
+    n_iter : int, default=100
+        Steps. More of them mean more noise in each.
+    {gradient_step}
+    {row_norm}
+    fit_intercept : bool, default=False
+        Add a constant feature, whose weight is the intercept.
+
+    {classifier_released}
+    Proof: docs/proofs/gradient-steps.md.
+    """
+
+    n_iter: int = 100
+    step_size: float | None = None
+    row_norm: float = 1.0
+    fit_intercept: bool = False
+
+    def _sparse(self, problem: Problem) -> Callable[[FloatArray], FloatArray]:
+        return lambda coef: coef

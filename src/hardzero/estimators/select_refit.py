@@ -1,0 +1,54 @@
+"""Select, then refit: the estimator to use."""
+
+from __future__ import annotations
+
+from .. import checks
+from ..methods.select_refit import SelectRefitPlan, plan_select_refit, select_and_refit
+from ..optim.frank_wolfe import Problem, Weights
+from ._linear import Shape
+from ._parameters import parameters
+from ._private import PrivateClassifier
+
+
+@parameters
+class SparsePrivateLogisticRegression(PrivateClassifier):
+    """Sparse logistic regression under differential privacy: select features, then refit them. Nothing to tune.
+
+    ``epsilon`` pays for everything inside ``fit``: screening, the features' spread, the intercept, selection and
+    refit. How it is split, how many steps are taken and how rows are clipped follow from public quantities alone.
+
+    Parameters
+    ----------
+    {private_classifier}
+    max_features : int, optional
+        Most nonzero weights with two classes, and K times as many over all K classes together with more: by default
+        2√p, or fewer where the budget could not tell so many apart.
+
+    {classifier_released}
+    Proof: docs/proofs/select-refit.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardzero import SparsePrivateLogisticRegression
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(5000, 30))
+    >>> model = SparsePrivateLogisticRegression(epsilon=1.0, bounds=(-1, 1), classes=[0, 1], random_state=0)
+    >>> model.fit(X, (X[:, 2] > X[:, 5]).astype(int)).support_
+    array([2, 5])
+    """
+
+    max_features: int | None = None
+
+    def _plan(self, shape: Shape) -> SelectRefitPlan:
+        limit = self.max_features
+        return plan_select_refit(
+            self._budget(shape.n_rows),
+            self._relation(),
+            shape.n_rows,
+            shape.n_features,
+            shape.loss.outputs,
+            None if limit is None else checks.whole("max_features", limit, 1),
+        )
+
+    def _run(self, problem: Problem, plan: SelectRefitPlan) -> Weights:
+        return select_and_refit(problem, plan, self._source())

@@ -1,0 +1,1 @@
+"""Each method as a plan, made from public numbers, and a run of it."""

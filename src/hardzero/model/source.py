@@ -1,0 +1,130 @@
+"""What a fitted estimator has to say for its model file: labels, parameters and columns, as plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..data.bounded import Bounds
+from ..schema.columns import Feature, Schema
+from .fields import ModelFileError
+
+Label = str | int | float | bool
+Pair = tuple[float, float]
+
+_STATED_ELSEWHERE = ("bounds", "classes")
+_SECRET = "random_state"  # the name of a parameter; its value lets anyone subtract the noise
+
+
+def parts_of(
+    estimator: Any,
+    schema: Schema | None = None,
+    feature_names: Sequence[str] | None = None,
+    assumed_public: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the parts of a model as a fitted estimator released them; see `FittedModel.from_estimator`.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    if not hasattr(estimator, "coef_") or not hasattr(estimator, "privacy_"):
+        raise ModelFileError(f"{type(estimator).__name__} is not a fitted estimator of hardzero; call fit first")
+    coef = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
+    intercept = np.atleast_1d(np.asarray(estimator.intercept_, dtype=np.float64))
+    classes = labels_of(getattr(estimator, "classes_", ()))
+    features, bounds = columns_of(estimator, coef.shape[1], schema, feature_names)
+    if schema is not None:
+        if sorted(map(str, classes)) != sorted(schema.target.classes):
+            raise ModelFileError("classes are not those of the schema's target; fit with classes=target.classes")
+        if len(classes) == 2 and str(classes[0]) == schema.target.positive:
+            classes, coef, intercept = classes[::-1], -coef, -intercept
+    else:
+        coef = coef * [feature.scale for feature in features]
+    statement = estimator.privacy_
+    return {
+        "method": type(estimator).__name__,
+        "parameters": parameters_of(estimator),
+        "classes": classes,
+        "features": features,
+        "bounds": bounds,
+        "coef_scaled": tuple(tuple(row) for row in coef.tolist()),
+        "intercept_scaled": tuple(intercept.tolist()),
+        "privacy": dataclasses.replace(statement, assumed_public=(*statement.assumed_public, *assumed_public)),
+        "schema": schema,
+    }
+
+
+def labels_of(classes: Any) -> tuple[Label, ...]:
+    """Return class labels as text, numbers or truth values."""
+    return tuple(_plain("classes", label) for label in classes)
+
+
+def parameters_of(estimator: Any) -> dict[str, Any]:
+    """Return an estimator's parameters as JSON values, without the seed."""
+    parameters = estimator.get_params(deep=False)
+    return {
+        name: _plain(name, value)
+        for name, value in parameters.items()
+        if name not in _STATED_ELSEWHERE and name != _SECRET
+    }
+
+
+def columns_of(
+    estimator: Any, n_features: int, schema: Schema | None, feature_names: Sequence[str] | None
+) -> tuple[tuple[Feature, ...], tuple[Pair, ...]]:
+    """Return features and their public bounds in their own units, from the schema or from the estimator's bounds."""
+    if schema is not None:
+        if feature_names is not None:
+            raise ModelFileError("feature_names and a schema were given; the schema has the names already")
+        if len(schema.features) != n_features:
+            raise ModelFileError(f"the schema makes {len(schema.features)} features, the model has {n_features}")
+        return schema.features, bounds_of_schema(schema)
+    names = feature_names if feature_names is not None else getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{j}" for j in range(n_features)]
+    if len(names) != n_features:
+        raise ModelFileError(f"feature_names has {len(names)} names for {n_features} features")
+    bounds = Bounds.parse(estimator.bounds, n_features)
+    features = tuple(
+        Feature(str(name), str(name), scale=scale) for name, scale in zip(names, bounds.scale.tolist(), strict=True)
+    )
+    return features, tuple(zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True))
+
+
+def bounds_of_schema(schema: Schema) -> tuple[Pair, ...]:
+    """Return the bounds that columns state; indicators and ranks run from 0 to their scale."""
+    return tuple(
+        (float(getattr(column, "lower", 0.0)), float(getattr(column, "upper", feature.scale)))
+        for column in schema.columns
+        for feature in column.features
+    )
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Turn a parameter into JSON: solvers and other frozen settings into their class and fields."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    match value:
+        case None | bool() | str():
+            return value
+        case enum.Enum():
+            return _plain(name, value.value)
+        case numbers.Integral():
+            return int(value)
+        case numbers.Real():
+            if not math.isfinite(value):
+                raise ModelFileError(f"{name} must be finite, got {value!r}")
+            return float(value)
+        case list() | tuple():
+            return [_plain(name, item) for item in value]
+    if dataclasses.is_dataclass(value):
+        fields = {part.name: _plain(name, getattr(value, part.name)) for part in dataclasses.fields(value)}
+        return {"class": type(value).__name__, **fields}
+    raise ModelFileError(f"{name} cannot be written to a model file: {type(value).__name__}")

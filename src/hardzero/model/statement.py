@@ -1,0 +1,166 @@
+"""The privacy statement: what a fitted model promises, about whom, and on which assumptions."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from dataclasses import dataclass, field
+
+from ..privacy.budget import Neighbours
+from ..privacy.events import Event
+from .plain_text import shown
+
+_RELATION_WORDS = {
+    Neighbours.ZERO_OUT: "one person's record counts or is empty, the number of rows being known",
+    Neighbours.REPLACE_ONE: "one person's record is exchanged for any other, the number of rows being known",
+    Neighbours.ADD_REMOVE: "one person's record is in the data or is not, the number of rows being secret too",
+}
+
+WEAK_EPSILON = 10.0
+"""Above this ε the worst case that the guarantee allows says little: e^10 is more than 20,000."""
+
+WEAK_DELTA = 1e-3
+"""From this δ on a guarantee is called weak where the number of rows is not known; else from one over that number."""
+
+
+class WeakGuaranteeWarning(UserWarning):
+    """A fit keeps its promise, but the budget that was asked for promises little."""
+
+
+@dataclass(frozen=True, repr=False)
+class PrivacyStatement:
+    """What was guaranteed. Printing it gives the statement in plain words.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        The guarantee, after accounting; infinite ε means none.
+    neighbours : Neighbours
+        The relation that the guarantee is about.
+    events : tuple of Event
+        Everything that was released.
+    assumed_public : tuple of str
+        What the guarantee takes for known to everyone.
+    seeded : bool
+        Whether the noise came from a seed; then it can be subtracted and nothing is guaranteed.
+    notes : tuple of str
+        What else a reader should know.
+    n_rows : int or None
+        The public number of rows, by which δ is judged; None where it is not known.
+
+    Privacy
+    -------
+    Post-processing: made from the plan alone.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    events: tuple[Event, ...]
+    assumed_public: tuple[str, ...]
+    seeded: bool = False
+    notes: tuple[str, ...] = field(default=())
+    n_rows: int | None = None
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the guarantee holds."""
+        return math.isfinite(self.epsilon) and not self.seeded
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """Why the guarantee promises little, a sentence each; nothing for one that is sound, or for none at all."""
+        return weaknesses(self.epsilon, self.delta, self.n_rows) if self.is_private else ()
+
+    def __repr__(self) -> str:
+        lines = [f"WEAK: {reason}" for reason in self.weaknesses]
+        lines += [self._headline(), *map(shown, self.notes), "Released:"]
+        lines += [f"  - {shown(event.describe())}" for event in self.events]
+        lines += ["Assumed public:"]
+        lines += [f"  - {shown(assumption)}" for assumption in self.assumed_public]
+        return "\n".join(lines)
+
+    def _headline(self) -> str:
+        if math.isinf(self.epsilon):
+            return "NOT PRIVATE: this model was fitted without differential privacy."
+        guarantee = (
+            f"({self.epsilon:.4g}, {self.delta:.3g})-differential privacy, {self.neighbours.value} neighbours:\n"
+            f"anything that can be concluded from this model is at most {_factor(self.epsilon)} times likelier, or "
+            f"less likely,\nbecause {_RELATION_WORDS[self.neighbours]}, except with probability {self.delta:.3g}."
+        )
+        if self.seeded:
+            return (
+                f"NOT PRIVATE: the noise came from a seed. Without random_state this fit would satisfy\n{guarantee}"
+            )
+        return guarantee
+
+
+def weaknesses(epsilon: float, delta: float, n_rows: int | None = None) -> tuple[str, ...]:
+    """Return why a guarantee promises little, a sentence each; nothing if it does not.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The guarantee.
+    n_rows : int, optional
+        The public number of rows.
+
+    Returns
+    -------
+    tuple of str
+        One sentence for an ε above `WEAK_EPSILON`, one for a δ of 1/n_rows or more (`WEAK_DELTA` where the number of
+        rows is not known).
+
+    Privacy
+    -------
+    Data-independent: the number of rows counts as public.
+
+    Examples
+    --------
+    >>> weaknesses(1.0, 1e-6, 20_000)
+    ()
+    >>> len(weaknesses(100.0, 0.1, 20_000))
+    2
+    """
+    reasons = []
+    if epsilon > WEAK_EPSILON:
+        reasons.append(
+            f"epsilon = {epsilon:.4g} is above {WEAK_EPSILON:g}, where the bound says little: conclusions may be "
+            f"{_factor(epsilon)} times likelier because of one person. Around 1 is usual."
+        )
+    if n_rows is not None and delta >= 1 / n_rows:
+        reasons.append(
+            f"delta = {delta:.3g} is not below 1/n = {1 / n_rows:.3g} for {n_rows} rows: publishing some people's "
+            "records whole would satisfy it too. Well below 1/n is usual."
+        )
+    elif n_rows is None and delta >= WEAK_DELTA:
+        reasons.append(
+            f"delta = {delta:.3g} is large: in a table of {1 / delta:.3g} rows or more, publishing some people's "
+            "records whole would satisfy it too. Well below one over the number of rows is usual."
+        )
+    return tuple(reasons)
+
+
+def warn_if_weak(statement: PrivacyStatement) -> None:
+    """Warn about a guarantee that holds but promises little.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if reasons := statement.weaknesses:
+        # The library's own frames are passed over, so that the warning points at the call of fit.
+        warnings.warn(WeakGuaranteeWarning("a weak guarantee: " + " ".join(reasons)), stacklevel=_frames_of_ours())
+
+
+def _frames_of_ours() -> int:
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _factor(epsilon: float) -> str:
+    return f"{math.exp(epsilon):.3g} (= e^{epsilon:.4g})" if epsilon < 20 else f"e^{epsilon:.4g}"

@@ -1,0 +1,184 @@
+"""A privacy statement as JSON, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import numbers
+from typing import Any
+
+from ..privacy import accounting, events
+from ..privacy.budget import Neighbours
+from ..privacy.events import Cost, Event, Repeated, Selection
+from .fields import Field, finite_or_none
+from .statement import PrivacyStatement
+
+# Those of the audited module and no other: a subclass from elsewhere could state any cost.
+_KINDS: dict[str, type[Event]] = {
+    name: kind
+    for name, kind in vars(events).items()
+    if isinstance(kind, type) and issubclass(kind, Event) and not inspect.isabstract(kind)
+}
+_AGREEMENT = 1e-9
+_ROUNDING = 1e-7  # of δ, which changes by more than ε does
+_STATEMENT_KEYS = (
+    "is_private",
+    "epsilon",
+    "delta",
+    "neighbours",
+    "seeded",
+    "events",
+    "assumed_public",
+    "notes",
+)
+_SINCE_VERSION_2 = ("n_rows",)
+_MOST_TIMES = {"recursion": 100_000, "paper": 20_000_000}
+"""Calibrations with an accountant of their own, and how many repetitions it is asked about: more would take days."""
+
+
+def statement_to_dict(statement: PrivacyStatement) -> dict[str, Any]:
+    """Return the statement as JSON values; null stands for an infinite ε.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    return {
+        "is_private": statement.is_private,
+        "epsilon": finite_or_none(statement.epsilon),
+        "delta": float(statement.delta),
+        "neighbours": statement.neighbours.value,
+        "seeded": statement.seeded,
+        "events": [_event_to_dict(event) for event in statement.events],
+        "assumed_public": list(statement.assumed_public),
+        "notes": list(statement.notes),
+        "n_rows": statement.n_rows,
+    }
+
+
+def statement_from_field(field: Field, version: int, calibration: Any = None) -> PrivacyStatement:
+    """Check and read a statement: ε must be at least what the events cost.
+
+    Parameters
+    ----------
+    field : Field
+        The statement.
+    version : int
+        Version of the file.
+    calibration : object
+        The parameter of that name, if there is one: it says by which accountant ε was found.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    entries = field.object(_STATEMENT_KEYS + (_SINCE_VERSION_2 if version > 1 else ()))
+    epsilon, delta = entries["epsilon"].number_or_infinity(), entries["delta"].number()
+    if epsilon < 0:
+        entries["epsilon"].fail("must not be negative")
+    if not 0 <= delta < 1:
+        entries["delta"].fail("must be at least 0 and below 1")
+    try:
+        neighbours = Neighbours.parse(entries["neighbours"].text())
+    except ValueError as error:
+        entries["neighbours"].fail(f"is unknown: {error}")
+    n_rows = entries.get("n_rows")
+    statement = PrivacyStatement(
+        epsilon,
+        delta,
+        neighbours,
+        tuple(_event_from_field(event) for event in entries["events"].items()),
+        tuple(line.text() for line in entries["assumed_public"].items()),
+        seeded=entries["seeded"].flag(),
+        notes=tuple(line.text() for line in entries["notes"].items()),
+        n_rows=None if n_rows is None or n_rows.value is None else n_rows.whole(at_least=1),
+    )
+    if math.isfinite(epsilon):
+        if not statement.events:
+            entries["events"].fail("must not be empty: whatever was released has its cost")
+        if any(math.isinf(event.cost.rho) for event in statement.events):
+            entries["epsilon"].fail("must be null, because an event is not private")
+        if not _is_covered(statement, calibration):
+            entries["epsilon"].fail("is less than the events cost at this delta")
+    if entries["is_private"].flag() != statement.is_private:
+        entries["is_private"].fail("contradicts epsilon and seeded")
+    return statement
+
+
+def _is_covered(statement: PrivacyStatement, calibration: Any) -> bool:
+    """Whether ε is at least what some accountant proves; those that take seconds are asked last, if at all."""
+    events, delta, room = statement.events, statement.delta, 1 + _AGREEMENT
+    if sum(event.cost.epsilon for event in events) <= statement.epsilon * room:
+        return True
+    if delta == 0:  # which no accountant but the sum above speaks of
+        return False
+    if accounting.spent(events, delta).epsilon <= statement.epsilon * room:
+        return True
+    repeated = [event for event in events if isinstance(event, Repeated)]
+    if not isinstance(calibration, str) or any(event.times > _MOST_TIMES.get(calibration, 0) for event in repeated):
+        return False
+    if calibration == "paper":
+        return accounting.spent(events, delta, "pure").epsilon <= statement.epsilon * room
+    return any(_selections_are_covered(statement, event) for event in repeated)
+
+
+def _selections_are_covered(statement: PrivacyStatement, repeated: Repeated) -> bool:
+    """Ask the recursion for one δ, which is ten times as fast as to ask it for ε."""
+    if not isinstance(repeated.event, Selection):
+        return False
+    left = statement.epsilon - sum(event.cost.epsilon for event in statement.events if event is not repeated)
+    needed = accounting.delta_of_selections(repeated.event.eta, repeated.times, left) if left > 0 else math.inf
+    return needed <= statement.delta * (1 + _ROUNDING)
+
+
+def _event_to_dict(event: Event) -> dict[str, Any]:
+    parts = {part.name: _write_part(getattr(event, part.name)) for part in dataclasses.fields(event)}  # type: ignore[arg-type]
+    cost = {name: finite_or_none(part) for name, part in event.cost._asdict().items()}
+    return {"kind": type(event).__name__, **parts, "cost": cost}
+
+
+def _write_part(part: Any) -> Any:
+    if isinstance(part, Event):
+        return _event_to_dict(part)
+    if isinstance(part, str):
+        return part
+    return int(part) if isinstance(part, numbers.Integral) else float(part)
+
+
+def _event_from_field(field: Field) -> Event:
+    entries = field.entries()
+    name = entries["kind"].text() if "kind" in entries else field.fail("has no kind")
+    if name not in _KINDS:
+        entries["kind"].fail(f"is unknown; known are {', '.join(sorted(_KINDS))}")
+    kind = _KINDS[name]
+    parts = {part.name: str(part.type) for part in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    entries = field.object(("kind", *parts, "cost"))
+    event = kind(**{part: _read_part(entries[part], written_as) for part, written_as in parts.items()})
+    _check_cost(event, entries["cost"])
+    return event
+
+
+def _read_part(field: Field, written_as: str) -> Any:
+    match written_as:
+        case "Event":
+            return _event_from_field(field)
+        case "int":
+            return field.whole(at_least=1)
+        case "str":
+            return field.text()
+    number = field.number()
+    if number <= 0:
+        field.fail("must be above 0")
+    return number
+
+
+def _check_cost(event: Event, field: Field) -> None:
+    """A cost is written for readers; it must be what the event's parameters give."""
+    stated = Cost(**{name: part.number_or_infinity() for name, part in field.object(Cost._fields).items()})
+    try:
+        cost = event.cost
+    except (OverflowError, ZeroDivisionError):
+        field.fail("cannot be computed: a parameter of the event is out of range")
+    if not all(math.isclose(a, b, rel_tol=_AGREEMENT) for a, b in zip(stated, cost, strict=True)):
+        field.fail("is not what the event's parameters give")

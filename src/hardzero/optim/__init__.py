@@ -1,0 +1,1 @@
+"""Losses, feasible sets and the loops that minimise, with or without noise."""

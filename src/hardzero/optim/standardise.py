@@ -1,0 +1,123 @@
+"""Private standardisation: where features lie and how far they spread, from two releases.
+
+Gradient descent needs features on a common scale, and a clipping length that few rows exceed. Both would leak if they
+were read from the data; here they are released, and everything later is post-processing of that release.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray, Table
+from ..privacy import mechanisms
+from ..privacy.mechanisms import Sensitive
+from ..privacy.randomness import Source
+from .frank_wolfe import Problem
+from .losses import class_counts
+
+_LENGTHS = 40
+_SHORTEST = 0.1
+_INSIDE, _OUT_OF = 9, 10  # nine rows in ten should be shorter than the clipping length
+_LEAST_SCALE = 0.02
+_SUM_ONE = FEATURE_ONE * RESIDUAL_ONE
+
+
+@dataclass(frozen=True)
+class Standard:
+    """Released moments of the features and rates of the classes.
+
+    ``spread`` is the expected square of a standardised feature: 1, or less where the scale stands at its floor.
+
+    Privacy
+    -------
+    Post-processing of one Gaussian release.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    spread: FloatArray
+    rates: FloatArray
+
+    def subset(self, features: np.typing.NDArray[np.intp]) -> Standard:
+        """Return the same for some of the features."""
+        return Standard(self.centre[features], self.scale[features], self.spread[features], self.rates)
+
+
+def typical_length(problem: Problem, eta: float, source: Source) -> float:
+    """Choose a length that about nine rows in ten do not exceed, from a fixed grid.
+
+    Privacy
+    -------
+    Releases one grid point with bounded range ``eta`` under every relation: one record moves each count by at most
+    one. Proof: docs/proofs/select-refit.md.
+    """
+    grid = np.geomspace(_SHORTEST, max(math.sqrt(problem.data.n_features), 2 * _SHORTEST), _LENGTHS)
+    return float(grid[mechanisms.select(length_scores(problem, grid), _OUT_OF * RESIDUAL_ONE, eta, source)])
+
+
+def length_scores(problem: Problem, grid: FloatArray) -> Sensitive[IntArray]:
+    """Score every length of a grid: the closer the number of rows within it is to nine tenths of all, the higher.
+
+    In units so small that dividing one sensitivity into levels loses nothing.
+
+    Privacy
+    -------
+    Sensitive. A record is within a length or not, and moves each score by at most 10·RESIDUAL_ONE.
+    """
+    inside = np.searchsorted(np.sort(_lengths(problem.data)), grid, side="right")
+    return Sensitive(-np.abs(_OUT_OF * inside - _INSIDE * problem.n_rows) * RESIDUAL_ONE)
+
+
+def _lengths(data: Table) -> FloatArray:
+    """L2 lengths of all rows."""
+    return np.sqrt(data.row_squares(np.zeros(data.n_features), np.ones(data.n_features)))
+
+
+def private_standard(problem: Problem, length: float, noise: float, contributions: int, source: Source) -> Standard:
+    """Release means, mean squares and class rates in one Gaussian vector, rows clipped to ``length``.
+
+    Privacy
+    -------
+    Releases 2p + K sums with Gaussian noise of ``noise`` sensitivities. A clipped row x with |x_j| ≤ 1 has
+    ‖x‖ ≤ length and ‖x²‖ ≤ ‖x‖, and its class adds 1, so its contribution has L2 norm at most √(2·length² + 1).
+    Proof: docs/proofs/select-refit.md.
+    """
+    n, p = problem.n_rows, problem.data.n_features
+    sensitivity = contributions * math.ceil(math.sqrt(2 * length**2 + 1) * _SUM_ONE)
+    sigma = math.ceil(noise * sensitivity)
+    means = mechanisms.gaussian(moment_sums(problem, length), sigma, source) / (_SUM_ONE * n)
+    error = sigma / (_SUM_ONE * n)
+    centre = np.clip(means[:p], -1.0, 1.0)
+    variance = means[p : 2 * p] - centre**2
+    scale = np.sqrt(np.maximum(variance, max(2 * error, _LEAST_SCALE**2)))
+    return Standard(centre, scale, variance / scale**2, rates_of(means[2 * p :], n))
+
+
+def moment_sums(problem: Problem, length: float) -> Sensitive[IntArray]:
+    """Sum features, their squares and classes over rows that are shrunk to ``length``.
+
+    Rounded down throughout, so that the bound holds for the whole numbers themselves.
+
+    Privacy
+    -------
+    Sensitive. A record adds a vector of length at most √(2·length² + 1), in units of 1/(FEATURE_ONE·RESIDUAL_ONE).
+    """
+    data = problem.data
+    shrink = np.minimum(1.0, length / np.maximum(_lengths(data), 1e-12))
+    codes = np.floor(shrink * RESIDUAL_ONE).astype(np.int64)
+    sums, squares = data.gradient(codes[:, None])[0], data.square_gradient(codes * codes // RESIDUAL_ONE)
+    return Sensitive(np.concatenate([sums, squares, class_counts(problem.loss, problem.targets) * _SUM_ONE]))
+
+
+def rates_of(means: FloatArray, n_rows: int) -> FloatArray:
+    """Keep noisy class rates away from 0 and 1, by 1/√n.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    least = 1 / math.sqrt(max(n_rows, 4))
+    return np.clip(means, least, 1 - least)

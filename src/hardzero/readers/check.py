@@ -1,0 +1,143 @@
+"""Does a table fit its schema? What is public can be asked by anyone, what is counted only by the data holder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..schema import cells
+from ..schema.columns import Numeric, Schema, UsedColumn
+from ..schema.fields import printable
+from ..schema.file import type_family
+from . import TableReader
+
+_TEXTS = ("text", "number", "boolean", "time")
+_NUMBERS = ("text", "number", "boolean")
+
+
+@dataclass(frozen=True)
+class ColumnCounts:
+    """How many cells of a column are missing, outside the bounds, or no listed value (no number, for a number).
+
+    Privacy
+    -------
+    Sensitive: exact counts, for the data holder only.
+    """
+
+    column: str
+    missing: int
+    outside: int
+    unknown: int
+
+    def __add__(self, other: ColumnCounts) -> ColumnCounts:
+        return ColumnCounts(
+            self.column,
+            self.missing + other.missing,
+            self.outside + other.outside,
+            self.unknown + other.unknown,
+        )
+
+
+@dataclass(frozen=True)
+class TableCheck:
+    """What `check_table` found.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        What does not fit, about names and types only. Empty if the table fits.
+    unused : tuple of str
+        Columns of the table that the schema does not mention, or ignores.
+    n_rows : int or None
+        Number of rows; for the data holder only.
+    counts : tuple of ColumnCounts or None
+        Counts for each used column and the target; for the data holder only.
+
+    Privacy
+    -------
+    Data-independent where ``counts`` is None, else sensitive.
+    """
+
+    problems: tuple[str, ...]
+    unused: tuple[str, ...]
+    n_rows: int | None = None
+    counts: tuple[ColumnCounts, ...] | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether names and types fit."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield from self.problems or ("the table has every column of the schema, with suitable types",)
+        if self.unused:
+            yield f"not used: {', '.join(map(printable, self.unused))}"
+        if self.counts is not None:
+            yield f"SENSITIVE, for the data holder only: {self.n_rows} rows"
+            for count in self.counts:
+                yield (
+                    f"{printable(count.column)}: {count.missing} missing, {count.outside} out of bounds, "
+                    f"{count.unknown} unknown"
+                )
+
+
+def check_table(schema: Schema, reader: TableReader, *, holder: bool = False) -> TableCheck:
+    """Check that a table has the columns of a schema, with types that fit.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is publicly known about the table.
+    reader : TableReader
+        The opened table.
+    holder : bool, default=False
+        Whether the data holder asks, who may see counts of missing, clipped and unknown cells. The table is read
+        for that, once.
+
+    Returns
+    -------
+    TableCheck
+        Problems, and counts if asked for. Counts are left out while there are problems.
+
+    Privacy
+    -------
+    Without ``holder`` no row is read and the result depends on names and types of columns only. With it the counts
+    are exact and sensitive: do not pass them on, and do not choose bounds by them.
+    """
+    problems = tuple(_problems(schema, reader))
+    expected = {*(column.name for column in schema.used), schema.target.name}
+    unused = tuple(name for name in reader.names if name not in expected)
+    if problems or not holder:
+        return TableCheck(problems, unused)
+    names = [*(column.name for column in schema.used), schema.target.name]
+    totals = {name: ColumnCounts(name, 0, 0, 0) for name in names}
+    n_rows = 0
+    for batch in reader.batches(columns=names):
+        n_rows += batch.num_rows
+        arrays = cells.columns_of(batch, names)
+        for column in schema.used:
+            totals[column.name] += _counts(column, arrays[column.name], schema.missing_values)
+        _, missing, unknown = cells.encode_labels(schema.target, arrays[schema.target.name], schema.missing_values)
+        totals[schema.target.name] += ColumnCounts(schema.target.name, int(missing.sum()), 0, int(unknown.sum()))
+    return TableCheck(problems, unused, n_rows, tuple(totals.values()))
+
+
+def _problems(schema: Schema, reader: TableReader) -> Iterator[str]:
+    types = {} if reader.is_text else reader.types
+    present = set(reader.names)
+    wanted = {column.name: _NUMBERS if isinstance(column, Numeric) else _TEXTS for column in schema.used}
+    for name, families in (wanted | {schema.target.name: _TEXTS}).items():
+        if name not in present:
+            yield f"column {name!r} is not in the table"
+        elif name in types and type_family(types[name]) not in families:
+            kind = "numbers" if families is _NUMBERS else "categories"
+            yield f"column {name!r} has the type {types[name]}, which gives no {kind}; convert or ignore it"
+
+
+def _counts(column: UsedColumn, array: object, missing_values: tuple[str, ...]) -> ColumnCounts:
+    found = cells.encode_column(column, array, missing_values)
+    absent = found.missing & ~found.unknown
+    return ColumnCounts(column.name, int(absent.sum()), int(found.outside.sum()), int(found.unknown.sum()))

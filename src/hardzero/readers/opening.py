@@ -1,0 +1,109 @@
+"""One door to all tables: by the name of a file, by its stated format, or by a query."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from .columnar import open_arrow, open_parquet
+from .delimited import open_csv
+from .duckdb_query import open_duckdb
+from .formats import FileFormat
+from .libsvm import open_libsvm
+from .sql import open_database
+from .streams import COMPRESSED
+from .table import ReaderError, TableReader
+
+_URL = re.compile(r"[A-Za-z][\w+.-]+://")
+
+
+def open_table(
+    source: str | os.PathLike[str] | None = None,
+    query: str | None = None,
+    *,
+    form: FileFormat | str | None = None,
+    delimiter: str | None = None,
+    names: Sequence[str] | None = None,
+    n_features: int | None = None,
+) -> TableReader:
+    """Open a table for reading in batches.
+
+    Parameters
+    ----------
+    source : path or str, optional
+        A CSV, Parquet, Arrow (Feather) or LIBSVM file; CSV and LIBSVM may be compressed (.gz, .bz2, .xz). With a
+        query: a database URL such as ``postgresql://user@host/database``, a DuckDB database file, or nothing for
+        a query that names files itself.
+    query : str, optional
+        A SELECT statement.
+    form : FileFormat or {"csv", "parquet", "arrow", "libsvm"}, optional
+        The format, where the name of the file does not tell.
+    delimiter : str, optional
+        What separates cells of a CSV file: a comma if not given, or a tab in files named ``.tsv``.
+    names : sequence of str, optional
+        Names of the columns of a CSV file without a header line.
+    n_features : int, optional
+        Number of features of a LIBSVM file, which must be known without looking at it; `declared_features` of a
+        schema's names gives it.
+
+    Returns
+    -------
+    TableReader
+        The opened table.
+
+    Raises
+    ------
+    ReaderError
+        The table cannot be read; the message shows no cell.
+    MissingPackageError
+        A package is not installed; the message says how to get it.
+
+    Privacy
+    -------
+    Sensitive, but for names and types of columns, which count as public.
+    """
+    location = None if source is None else os.fspath(source)
+    is_url = location is not None and _URL.match(location)
+    if query is not None:
+        return open_database(location, query) if location and is_url else open_duckdb(location, query)
+    if location is None or is_url:
+        raise ReaderError("a database needs a query; a table without one must be a file")
+    path = Path(location)
+    _refuse_what_is_no_file(path)
+    plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    kind = FileFormat.named(plain.suffix) if form is None else _parsed(form)
+    if kind is None:
+        raise ReaderError(f"{path}: the name does not tell the format; name it, one of {', '.join(FileFormat)}")
+    if plain != path and not kind.may_be_compressed:
+        raise ReaderError(f"{path} is compressed as a whole, which {kind} files are not; decompress it first")
+    match kind:
+        case FileFormat.CSV:
+            usual = "\t" if plain.suffix.lower() == ".tsv" else ","
+            return open_csv(path, usual if delimiter is None else delimiter, names)
+        case FileFormat.LIBSVM:
+            return open_libsvm(path, n_features)
+        case FileFormat.PARQUET:
+            return open_parquet(path)
+        case FileFormat.ARROW:
+            return open_arrow(path)
+
+
+def _parsed(form: FileFormat | str) -> FileFormat:
+    for known in FileFormat:
+        if form == known:
+            return known
+    raise ReaderError(f"form must be one of {', '.join(FileFormat)}, got {form!r}")
+
+
+def _refuse_what_is_no_file(path: Path) -> None:
+    try:
+        if path.is_dir():
+            raise ReaderError(f"{path} is a folder; name a file in it")
+        with path.open("rb"):
+            pass
+    except FileNotFoundError:
+        raise ReaderError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise ReaderError(f"{path} cannot be opened: {error.strerror}") from None

@@ -1,0 +1,257 @@
+"""Outputs: claimed before the work begins, complete or not there, and never more open than what they replace."""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hardzero.atomic import atomic_file, claimed, write_atomically
+from hardzero.model import FittedModel
+from hardzero.report import page
+
+from .test_model import SCHEMA, fit, write_people
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions, links and signals of POSIX")
+
+HOLD = """
+import sys, time
+from hardzero.atomic import claimed
+with claimed(sys.argv[1], overwrite=True):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def holder(path):
+    """Another process that has claimed a name."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+# --- Claims -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_name_that_another_process_has_claimed_is_refused(tmp_path, overwrite):
+    process = holder(tmp_path / "model.json")
+    try:
+        with pytest.raises(OSError, match=r"model\.json: another process is about to write it"):
+            write_atomically(tmp_path / "model.json", "text", overwrite=overwrite)
+        write_atomically(tmp_path / "other.json", "text")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_what_a_killed_process_left_is_taken_over(tmp_path):
+    process = holder(tmp_path / "model.json")
+    process.kill()
+    process.wait()
+    assert len(os.listdir(tmp_path)) == 1
+    write_atomically(tmp_path / "model.json", "text")
+    assert os.listdir(tmp_path) == ["model.json"]
+    assert (tmp_path / "model.json").read_text() == "text"
+
+
+def test_a_claim_that_comes_to_nothing_leaves_nothing(tmp_path):
+    def fail(claim):
+        assert len(os.listdir(tmp_path)) == 1
+        raise RuntimeError("no model")
+
+    with claimed(tmp_path / "model.json") as claim, pytest.raises(RuntimeError, match="no model"):
+        fail(claim)
+    assert not claim.complete
+    assert os.listdir(tmp_path) == []
+
+
+def test_one_process_may_not_claim_a_name_twice(tmp_path):
+    with claimed(tmp_path / "a"), pytest.raises(OSError, match="another process"), claimed(tmp_path / "a"):
+        pass
+    with claimed(tmp_path / "a") as claim:
+        claim.write("text")
+    assert claim.complete
+
+
+def test_a_file_that_came_meanwhile_is_not_replaced(tmp_path):
+    with claimed(tmp_path / "model.json") as claim:
+        (tmp_path / "model.json").write_text("precious")
+        with pytest.raises(FileExistsError, match="exists already"):
+            claim.write("text")
+    assert (tmp_path / "model.json").read_text() == "precious"
+    assert os.listdir(tmp_path) == ["model.json"]
+
+
+def test_a_file_system_without_hard_links_will_do(tmp_path, monkeypatch):
+    def refuse(*arguments):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    write_atomically(tmp_path / "model.json", "text")
+    assert os.listdir(tmp_path) == ["model.json"]
+
+
+def test_a_planted_link_in_place_of_the_temporary_file_is_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    with claimed(tmp_path / "model.json"):
+        (temporary,) = set(os.listdir(tmp_path)) - {"victim"}
+    (tmp_path / temporary).symlink_to(victim)
+    with pytest.raises(OSError, match="cannot write"):
+        write_atomically(tmp_path / "model.json", "text")
+    assert victim.read_text() == "precious"
+
+
+# --- What may be replaced, and with which permissions -------------------------------------------------------------
+
+
+def test_the_permissions_of_a_replaced_file_are_kept(tmp_path):
+    file = tmp_path / "model.json"
+    for permissions in (0o600, 0o640, 0o644):
+        file.write_text("old")
+        file.chmod(permissions)
+        write_atomically(file, "new", overwrite=True)
+        assert (mode(file), file.read_text()) == (permissions, "new")
+
+
+def test_the_temporary_file_is_no_more_open_than_the_one_it_replaces(tmp_path):
+    file = tmp_path / "model.json"
+    file.write_text("old")
+    file.chmod(0o600)
+    with atomic_file(file, overwrite=True) as out:
+        out.write("secret")
+        out.flush()
+        (temporary,) = set(os.listdir(tmp_path)) - {"model.json"}
+        assert mode(tmp_path / temporary) == 0o600
+
+
+@pytest.mark.parametrize(("mask", "expected"), [(0o022, 0o644), (0o077, 0o600)])
+def test_a_new_file_keeps_to_the_umask(tmp_path, mask, expected):
+    before = os.umask(mask)
+    try:
+        write_atomically(tmp_path / "model.json", "text")
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "model.json") == expected
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_pipe_or_a_device_is_never_replaced(tmp_path, overwrite):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/null")
+    for path in (tmp_path / "pipe", tmp_path / "link", "/dev/null"):
+        with pytest.raises(OSError, match="regular file"):
+            write_atomically(path, "text", overwrite=overwrite)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_of_a_link_what_it_points_to_is_written(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link.json").symlink_to(tmp_path / "elsewhere" / "model.json")
+    write_atomically(tmp_path / "link.json", "one")
+    with pytest.raises(FileExistsError, match=r"link\.json exists already"):
+        write_atomically(tmp_path / "link.json", "two")
+    write_atomically(tmp_path / "link.json", "two", overwrite=True)
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "elsewhere" / "model.json").read_text() == "two"
+
+
+# --- Fits ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    write_people(folder / "people.csv")
+    (folder / "people.toml").write_text(SCHEMA.format(positive="yes", missing="error"))
+    return folder
+
+
+@pytest.mark.parametrize("more", [(), ("--force",)])
+def test_a_second_fit_is_refused_before_it_reads_a_record(folder, monkeypatch, more):
+    monkeypatch.setattr("hardzero.cli.actions.fit.read_rows", None)  # to call it would be an error of another kind
+    process = holder(folder / "model.json")
+    try:
+        result = fit(folder, *more)
+    finally:
+        process.kill()
+        process.wait()
+    assert result.exit_code == 1
+    assert "model.json: another process is about to write it" in result.output
+
+
+def kept_elsewhere(result):
+    assert result.exit_code == 1
+    assert "its budget is spent" in result.output
+    file = Path(re.search(r"kept as (\S+\.json)", result.output)[1])
+    assert mode(file) == 0o600
+    return FittedModel.load(file)
+
+
+def test_a_model_for_which_the_disk_is_full_is_kept_elsewhere(folder, tmp_path, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "fsync", full)
+    result = fit(folder)
+    assert "No space left" in result.output
+    assert kept_elsewhere(result).privacy.is_private
+    assert not (folder / "model.json").exists()
+
+
+def test_a_model_whose_folder_is_gone_is_kept_elsewhere(folder, tmp_path, monkeypatch):
+    def fit_and_lose(*arguments):
+        shutil.rmtree(folder)
+        return fitted
+
+    fit(folder)
+    fitted = FittedModel.load(folder / "model.json")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("hardzero.cli.actions.fit.fit_rows", fit_and_lose)
+    assert kept_elsewhere(fit(folder, "--force")) == fitted
+
+
+def test_a_model_that_can_be_kept_nowhere_is_not_said_to_be_somewhere(folder, monkeypatch):
+    def refuse(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr(os, "fsync", refuse)
+    result = fit(folder)
+    assert result.exit_code == 1
+    assert "its budget is spent, but the model could not be kept" in result.output
+
+
+def test_a_report_that_fails_does_not_hide_the_model(folder, monkeypatch):
+    pytest.importorskip("jinja2")
+
+    def refuse(*arguments):
+        raise OSError("no report today")
+
+    monkeypatch.setattr("hardzero.report.render_report", refuse)
+    result = fit(folder, "--report", folder / "report.html")
+    assert result.exit_code == 1
+    assert "no report today" in result.output
+    assert f"complete: {folder / 'model.json'}" in result.output.replace("\n", "")
+    assert "budget is spent" in result.output
+
+
+def test_a_report_that_cannot_be_made_is_refused_before_a_record_is_read(folder, monkeypatch):
+    page._template.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setattr("hardzero.cli.actions.fit.read_rows", None)
+    result = fit(folder, "--report", folder / "report.html")
+    assert result.exit_code == 1
+    assert "hardzero[report]" in result.output

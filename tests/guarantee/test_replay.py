@@ -1,0 +1,156 @@
+"""With the mechanisms' answers played back, a fit on other records gives the same output to the last bit.
+
+So nothing flows around the mechanisms: not a weight, not a message, not the number of steps, not the sign of a zero.
+"""
+
+import numpy as np
+import pytest
+
+import hardzero
+
+from .private_fits import CASES, FLAGSHIP, LASSO, Case, every_case, every_storage, fitted, loops, monotonous, records
+from .replay import all_that_leaves, taped
+
+__all__ = ["loops"]
+
+
+def assert_replayed(case, recorded, others, storage="dense", **changes):
+    """Record a fit of the first table, and play it back on each of the others."""
+    with taped() as tape:
+        expected = all_that_leaves(lambda: fitted(case, recorded, storage, **changes))
+    assert tape.calls
+    for other in others:
+        with taped(tape):
+            found = all_that_leaves(lambda other=other: fitted(case, other, storage, **changes))
+        for what, value in expected.items():
+            assert found[what] == value, what
+
+
+def test_every_private_estimator_is_here():
+    private = {name for name in hardzero.__all__ if hasattr(getattr(hardzero, name), "epsilon") or "Private" in name}
+    named = {case.estimator for case in CASES}
+    estimators = {name for name in hardzero.__all__ if hasattr(getattr(hardzero, name), "fit")}
+    assert named == estimators - {"LassoLogisticRegression"}
+    assert named >= {name for name in private if name in estimators}
+
+
+@every_storage
+@every_case
+def test_other_records_give_the_same_output(case, storage, loops):
+    if storage == "stacked" and case.n_classes == 0:
+        pytest.skip("regressions take no stacked tables")
+    assert_replayed(case, records(case, 1), [records(case, 2), monotonous(case)], storage)
+
+
+@pytest.mark.parametrize("relation", ["zero-out", "replace-one"])
+@every_case
+def test_under_every_relation(case, relation):
+    assert_replayed(case, records(case, 3), [records(case, 4)], neighbours=relation)
+
+
+@every_case
+def test_under_add_remove_the_number_of_rows_leaves_by_no_way(case):
+    """Tables of other sizes, one of them half as large, one a row larger."""
+    others = [records(case, 6, 130), records(case, 7, 261), monotonous(case, 3)]
+    assert_replayed(case, records(case, 5), others, neighbours="add-remove", n_rows=250)
+
+
+@pytest.mark.parametrize("n_rows", [260, 259])
+def test_under_zero_out_the_number_of_rows_is_published(n_rows):
+    case = CASES[0]
+    model = fitted(case, records(case, 8, n_rows))
+    assert f"the number of rows ({n_rows})" in repr(model.privacy_)
+
+
+class TestTwins:
+    """Ways around the mechanisms, each of which a replay must notice."""
+
+    def caught(self, case=CASES[0]):
+        with pytest.raises(AssertionError):
+            assert_replayed(case, records(case, 1), [records(case, 2)])
+
+    def test_weights_nudged_by_the_records(self, monkeypatch):
+        kind = hardzero.SparsePrivateLogisticRegression
+        run = kind._run
+
+        def nudged(self, problem, plan):
+            weights = run(self, problem, plan)
+            weights.coef[weights.coef != 0] *= 1 + 1e-15 * (1 + np.count_nonzero(problem.targets))
+            return weights
+
+        monkeypatch.setattr(kind, "_run", nudged)
+        self.caught()
+
+    def test_an_attribute_from_the_records(self, monkeypatch):
+        kind = hardzero.SparsePrivateLogisticRegression
+        run = kind._run
+
+        def telling(self, problem, plan):
+            self.positives_ = int(np.count_nonzero(problem.targets))
+            return run(self, problem, plan)
+
+        monkeypatch.setattr(kind, "_run", telling)
+        self.caught()
+
+    def test_noise_that_follows_the_records(self, monkeypatch):
+        from hardzero.methods import select_refit
+
+        prepare_descent = select_refit.prepare_descent
+
+        def followed(loss, standard, mask, n_rows, steps, noise, contributions):
+            return prepare_descent(
+                loss, standard, mask, n_rows, steps, noise * (1 + followed.calls % 2), contributions
+            )
+
+        followed.calls = 0
+        run = hardzero.SparsePrivateLogisticRegression._run
+
+        def counted(self, problem, plan):
+            followed.calls = int(np.count_nonzero(problem.targets[0]))
+            return run(self, problem, plan)
+
+        monkeypatch.setattr(select_refit, "prepare_descent", followed)
+        monkeypatch.setattr(hardzero.SparsePrivateLogisticRegression, "_run", counted)
+        case = CASES[0]
+        one, other = records(case, 1), records(case, 1)
+        one[1][0], other[1][0] = 0, 1
+        with pytest.raises(AssertionError, match="differs"):
+            assert_replayed(case, one, [other])
+
+    def test_features_dropped_because_no_row_has_them(self, monkeypatch):
+        kind = hardzero.SparsePrivateLogisticRegression
+        run = kind._run
+
+        def without_empty_columns(self, problem, plan):
+            weights = run(self, problem, plan)
+            weights.coef[:, problem.data.counts() == 0] = 0.0
+            return weights
+
+        monkeypatch.setattr(kind, "_run", without_empty_columns)
+        case = Case(FLAGSHIP, 2, parameters={"epsilon": 50.0})
+        with pytest.raises(AssertionError):
+            assert_replayed(case, records(case, 1), [monotonous(case)])
+
+    def test_places_of_features_that_depend_on_their_popularity(self, monkeypatch):
+        """The mechanism must answer with public numbers: a place means another feature in another table."""
+        from hardzero.optim.balls import L1Ball
+
+        scores = L1Ball.scores
+
+        def by_place(self, gradient, tops, features):
+            return scores(self, gradient, tops, np.where(features < 0, -1, np.arange(len(features))))
+
+        def vertex(self, selection, name, sign, n_features, real=L1Ball.vertex):
+            chosen = real(self, selection, name, sign, n_features)
+            return chosen._replace(feature=int(by_place.popularity[chosen.feature]))
+
+        run = hardzero.PrivateLassoLogisticRegression._run
+
+        def noting(self, problem, plan):
+            by_place.popularity = problem.data.popularity
+            return run(self, problem, plan)
+
+        monkeypatch.setattr(L1Ball, "scores", by_place)
+        monkeypatch.setattr(L1Ball, "vertex", vertex)
+        monkeypatch.setattr(hardzero.PrivateLassoLogisticRegression, "_run", noting)
+        self.caught(Case(LASSO, 2, parameters={"n_iter": 30}))

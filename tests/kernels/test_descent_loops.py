@@ -1,0 +1,241 @@
+"""The descent's compiled loops and plain NumPy give the same bits, in any storage and with any number of threads."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from hardzero import kernels
+from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
+from hardzero.kernels import Lines, SplitColumns, reference
+
+compiled_only = pytest.mark.skipif(kernels.compiled() is None, reason="the compiled loops are not built here")
+seeds = st.integers(0, 2**32)
+# Fewer rows than a block, one block, a row more, several blocks.
+row_counts = st.sampled_from([1, 2, 7, 63, 1023, 1024, 1025, 3000])
+densities = st.sampled_from([0.0, 0.05, 0.5, 1.0])
+PLAIN_ONE = RESIDUAL_ONE / 2
+
+
+def table_of(rng, n_rows, n_features, density):
+    """Whole numbers by features, half of the features -1, 0 or 1, with the extremes among them."""
+    codes = rng.choice([-FEATURE_ONE, FEATURE_ONE, FEATURE_ONE - 1, 1, -7, 40_000], size=(n_features, n_rows))
+    codes[::2] = rng.choice([-FEATURE_ONE, FEATURE_ONE], size=codes[::2].shape)
+    codes[::4] = FEATURE_ONE
+    return np.ascontiguousarray(codes * (rng.random(codes.shape) < density), dtype=np.int32)
+
+
+def both_storages(table):
+    return Lines(table), Lines(sparse.csc_array(table.T))
+
+
+# --- Tables -------------------------------------------------------------------------------------------------------
+
+numbers = st.floats(-3, 3) | st.sampled_from([0.0, -0.0, 1e300, -1e300, 5e-324, 0.5 / FEATURE_ONE, 1.5 / FEATURE_ONE])
+
+
+@given(st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=300), st.booleans(), st.sampled_from("CF"))
+def test_tables_are_scaled_to_the_same_whole_numbers(rows, single, order):
+    with np.errstate(over="ignore"):
+        X = np.array(rows, dtype=np.float32 if single else np.float64, order=order)
+    X = np.nan_to_num(X, posinf=3e38, neginf=-3e38)
+    bounds = Bounds.parse(([-1.0, 0.0, -2.5], [1.0, 1e-3, 0.7]), 3)
+    limits = bounds.lower, bounds.upper, FEATURE_ONE / bounds.scale
+    expected = np.rint(np.clip(X.astype(float), limits[0], limits[1]) * limits[2]).T
+    for table in (X, X[::-1][::-1], np.repeat(X, 2, axis=1)[:, ::2]):  # also where neither rows nor columns are whole
+        assert np.array_equal(kernels.scaled_codes(table, *limits), expected)
+        assert np.array_equal(reference.scaled_codes(table, *limits), expected)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint16, bool, np.float16, np.longdouble, ">f8"])
+def test_tables_of_other_kinds_are_scaled_too(kind):
+    X = np.random.default_rng(0).integers(0, 2, size=(40, 3)).astype(kind)
+    limits = np.full(3, -1.0), np.full(3, 0.75), np.full(3, 1000.0)
+    expected = np.where(X.T.astype(float) > 0, 750, 0)
+    assert np.array_equal(kernels.scaled_codes(X, *limits), expected)
+    assert np.array_equal(reference.scaled_codes(X, *limits), expected)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 1500, 2999])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_what_is_not_finite_is_found_anywhere(wrong, place, kind):
+    X = np.zeros((1000, 3), dtype=kind)
+    X.flat[place] = wrong
+    limits = np.full(3, -1.0), np.ones(3), np.ones(3)
+    assert kernels.scaled_codes(X, *limits) is None
+    assert reference.scaled_codes(X, *limits) is None
+
+
+# --- Lengths and squares ------------------------------------------------------------------------------------------
+
+
+@given(row_counts, st.integers(1, 40), densities, seeds)
+def test_squares_have_the_same_bits_in_both_storages(n_rows, n_features, density, seed):
+    rng = np.random.default_rng(seed)
+    table = table_of(rng, n_rows, n_features, density)
+    centre, scale = rng.uniform(-1, 1, n_features), rng.uniform(0.02, 1, n_features)
+    at_zero = (centre / scale) * (centre / scale)
+    start = np.full(n_rows, at_zero.sum())
+    expected = reference.add_squares(table, centre, scale, at_zero, start.copy())
+    codes = rng.integers(0, RESIDUAL_ONE + 1, n_rows)
+    sums = ((table.astype(np.int64) ** 2) >> 16) @ codes
+    for lines in both_storages(table):
+        for loop, stored in ((kernels.add_squares, lines), (reference.add_squares, lines.matrix)):
+            assert np.array_equal(loop(stored, centre, scale, at_zero, start.copy()), expected)
+        assert np.array_equal(kernels.square_sums(lines, codes), sums)
+        assert np.array_equal(reference.square_sums(lines.matrix, codes.astype(np.int32)), sums)
+
+
+# --- Features that are flags ----------------------------------------------------------------------------------------
+
+
+@compiled_only
+@given(row_counts, st.integers(1, 80), densities, seeds)
+def test_the_same_features_become_flags(n_rows, n_features, density, seed):
+    table = table_of(np.random.default_rng(seed), n_rows, n_features, density)
+    split = SplitColumns.of(table)
+    found = [np.zeros(n_features, dtype=bool) for _ in range(3)]
+    kernels.compiled().find_values(table, *found)
+    other = reference.values_found(table)[2]
+    assert np.array_equal(found[2], other)
+    for one, same in zip(found[:2], reference.values_found(table)[:2], strict=True):
+        assert np.array_equal(one[~other], same[~other])
+    assert np.array_equal(split.words, reference.packed_flags(table, split.flagged, split.signs))
+    shown = np.zeros_like(table)
+    for f, (feature, sign) in enumerate(zip(split.flagged, split.signs, strict=True)):
+        shown[feature] += (split.words[f // 32] >> f % 32 & 1).astype(np.int32) * sign * FEATURE_ONE
+    shown[split.wide] = table[split.wide]
+    assert np.array_equal(shown, table)
+
+
+@given(row_counts, st.integers(1, 80), densities, st.integers(1, 9), st.booleans(), seeds)
+def test_sums_over_split_features_are_exact(n_rows, n_features, density, outputs, extreme, seed):
+    rng = np.random.default_rng(seed)
+    table = table_of(rng, n_rows, n_features, density)
+    codes = rng.integers(-RESIDUAL_ONE, RESIDUAL_ONE + 1, size=(n_rows, outputs))
+    if extreme:
+        table[::2], codes[:] = FEATURE_ONE, -RESIDUAL_ONE
+    sums = kernels.split_column_sums(SplitColumns.of(table), codes)
+    assert np.array_equal(sums, codes.T @ table.T.astype(np.int64))
+
+
+@given(row_counts, st.integers(1, 80), densities, st.integers(1, 9), st.sampled_from([0, 20, 31, 35]), seeds)
+def test_margins_of_split_features_are_exact(n_rows, n_features, density, outputs, bits, seed):
+    rng = np.random.default_rng(seed)
+    table = table_of(rng, n_rows, n_features, density)
+    most = max(2**bits // n_features, 1)  # all weights of an output together are 2^bits or less
+    weights = rng.integers(-most, most + 1, size=(n_features, outputs)) * (rng.random((n_features, outputs)) < 0.8)
+    expected = (table.T.astype(np.int64) @ weights).astype(np.float64) * 2.0**-36
+    assert np.array_equal(reference.margins(table, weights, 2.0**-36), expected)
+    assert np.array_equal(kernels.split_margins(SplitColumns.of(table), weights, 2.0**-36), expected)
+
+
+@pytest.mark.parametrize("most", [2**31 - 1, 2**31, -(2**31 - 1), -(2**31)])
+def test_margins_at_the_end_of_32_bits(most):
+    table = np.full((2, 3), FEATURE_ONE, dtype=np.int32)
+    weights = np.array([[most], [0]])
+    assert kernels.split_margins(SplitColumns.of(table), weights, 1.0).tolist() == [[most * 2.0**16]] * 3
+
+
+@given(st.integers(1, 50), st.integers(1, 12), densities, st.integers(1, 4), seeds)
+def test_a_packed_table_sums_as_before(n_rows, n_features, density, outputs, seed):
+    rng = np.random.default_rng(seed)
+    codes = table_of(rng, n_rows, n_features, density).T
+    residuals = rng.integers(-RESIDUAL_ONE, RESIDUAL_ONE + 1, size=(n_rows, outputs))
+    coef = rng.standard_normal((outputs, n_features)) * 10.0 ** rng.integers(-3, 9)
+    flags = codes >> 16 << 16
+    for data in map(BoundedData, (codes, sparse.csc_array(codes), flags, sparse.csc_array(flags))):
+        packed = data.packed()
+        assert np.array_equal(packed.gradient(residuals), data.gradient(residuals))
+        assert np.array_equal(packed.margins(coef), data.margins(coef))
+
+
+# --- Codes --------------------------------------------------------------------------------------------------------
+
+margins = st.floats(-50, 50) | st.sampled_from([0.0, -0.0, 1e-300, 60.0, -60.0, 800.0, -800.0, 1e300, -1e300])
+lengths = st.floats(0, 1e4) | st.sampled_from([0.0, 5e-324, 1e-300, 1e300])
+
+
+@st.composite
+def rows_to_clip(draw):
+    outputs = draw(st.sampled_from([1, 2, 3, 7, 8, 9, 16, 20, 128, 130]))
+    n_rows = draw(st.integers(1, 40))
+    rng = np.random.default_rng(draw(seeds))
+    pool = np.array(draw(st.lists(margins, min_size=4, max_size=30)))
+    squares = np.array(draw(st.lists(lengths, min_size=4, max_size=30)))
+    targets = rng.integers(0, 2, (n_rows, 1)) * 1.0 if outputs == 1 else rng.integers(0, outputs, n_rows)
+    width = draw(st.sampled_from([1, outputs]))
+    return (
+        rng.choice(pool, (n_rows, outputs)),
+        rng.standard_normal(outputs),
+        targets,
+        rng.choice(squares, (n_rows, width)),
+    )
+
+
+@given(rows_to_clip(), st.floats(0.01, 100.0))
+def test_clipped_codes_have_the_same_bits_at_every_place(rows, limit):
+    at, offset, targets, squares = rows
+    clipped, plain = kernels.clipped_codes(*rows, limit, RESIDUAL_ONE, PLAIN_ONE)
+    expected = reference.clipped_codes(*rows, limit, RESIDUAL_ONE, PLAIN_ONE)
+    assert np.array_equal(clipped, expected[0])
+    assert np.array_equal(plain, expected[1])
+    assert np.abs(clipped).max() <= RESIDUAL_ONE
+    last = slice(len(at) - 1, None)
+    alone = kernels.clipped_codes(at[last], offset, targets[last], squares[last], limit, RESIDUAL_ONE, PLAIN_ONE)
+    assert np.array_equal(alone[0], clipped[last])
+    assert np.array_equal(alone[1], plain[last])
+
+
+@given(st.integers(1, 300), seeds)
+def test_sums_by_eights_are_sums(width, seed):
+    values = np.random.default_rng(seed).random((5, width))
+    assert np.allclose(reference.sums_by_eights(values), values.sum(axis=1), rtol=1e-13)
+
+
+@given(st.integers(0, 50), st.integers(1, 5), seeds, st.sampled_from([np.int32, np.int64]))
+def test_totals_are_exact(n_rows, outputs, seed, kind):
+    limit = np.iinfo(np.int32).max if kind is np.int32 else 2**46
+    codes = np.random.default_rng(seed).integers(-limit, limit, size=(n_rows, outputs)).astype(kind)
+    expected = [sum(int(code) for code in column) for column in codes.T]
+    assert kernels.code_totals(codes).tolist() == expected
+    assert reference.code_totals(codes).tolist() == expected
+
+
+# --- Threads, and no extension ------------------------------------------------------------------------------------
+
+
+def everything(n_rows=5000, outputs=2):
+    """What all loops give for one table, as a list of arrays."""
+    rng = np.random.default_rng(4)
+    table = table_of(rng, n_rows, 9, 0.5)
+    split = SplitColumns.of(table)
+    codes = rng.integers(-RESIDUAL_ONE, RESIDUAL_ONE, size=(n_rows, outputs))
+    weights = rng.integers(-(2**20), 2**20, size=(9, outputs))
+    at = kernels.split_margins(split, weights, 2.0**-36)
+    targets = rng.integers(0, 2, (n_rows, 1)) * 1.0 if outputs == 1 else rng.integers(0, outputs, n_rows)
+    clipped = kernels.clipped_codes(
+        at, np.zeros(outputs), targets, np.ones((n_rows, 1)), 0.3, RESIDUAL_ONE, PLAIN_ONE
+    )
+    squares = kernels.add_squares(Lines(table), np.zeros(9), np.ones(9), np.zeros(9), np.zeros(n_rows))
+    scaled = kernels.scaled_codes(table.T / 7.0, np.full(9, -1.0), np.ones(9), np.full(9, 3.0))
+    totals, square_sums = kernels.code_totals(clipped[0]), kernels.square_sums(Lines(table), codes[:, 0])
+    return [at, *clipped, squares, scaled, totals, square_sums, kernels.split_column_sums(split, codes), split.words]
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("threads", ["1", "2", "3", "7"])
+def test_threads_change_nothing(monkeypatch, threads, outputs):
+    expected = everything(outputs=outputs)
+    monkeypatch.setattr(kernels, "_WORTH_A_THREAD", 50)
+    monkeypatch.setenv("HARDZERO_THREADS", threads)
+    assert all(map(np.array_equal, everything(outputs=outputs), expected))
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_without_the_extension_everything_is_the_same(monkeypatch, outputs):
+    expected = everything(outputs=outputs)
+    monkeypatch.setattr(kernels, "_fast", None)
+    assert all(map(np.array_equal, everything(outputs=outputs), expected))

@@ -1,0 +1,440 @@
+"""The flagship from the plan to the model: what it may spend, what it releases, and what comes out."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, sparse
+from scipy.special import expit
+
+from hardzero import SparsePrivateLogisticRegression
+from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
+from hardzero.methods import select_refit
+from hardzero.methods.select_refit import (
+    Screen,
+    largest,
+    mean_curvature,
+    plan_select_refit,
+    screen_features,
+    select_and_refit,
+    start_intercept,
+)
+from hardzero.optim.frank_wolfe import Problem
+from hardzero.optim.losses import Logistic, Squared
+from hardzero.privacy import accounting
+from hardzero.privacy.budget import Budget, Neighbours
+from hardzero.privacy.events import PureRelease, Selection
+from hardzero.privacy.randomness import SeededSource
+
+from ..optim.cases import dense_and_sparse, every_loss, every_relation, on_drawn_neighbours
+from ..optim.neighbours import neighbours_of, problem_of, records, within
+from ..optim.recorder import recording
+
+# --- Plans --------------------------------------------------------------------------------------------------------
+
+EPSILONS = [0.01, 0.1, 1.0, 10.0, 1000.0]
+ROWS = [50, 1000, 30_000, 10**6]
+FEATURES = [1, 2, 30, 1000, 10**5]
+
+
+@every_relation
+@pytest.mark.parametrize("outputs", [1, 3, 10])
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_plans_are_sensible_and_within_the_budget(epsilon, outputs, relation):
+    for n, p, delta in itertools.product(ROWS, FEATURES, [1e-9, 1e-3]):
+        budget = Budget(epsilon, delta)
+        plan = plan_select_refit(budget, relation, n, p, outputs)
+        assert plan.spent <= budget
+        assert plan.spent.epsilon > 0.99 * epsilon  # and next to nothing is wasted
+        assert plan.spent == accounting.spent(plan.events, delta)
+        assert plan == plan_select_refit(budget, relation, n, p, outputs)
+        assert len(plan.stages) in (1, 3)
+        left = p if plan.screen is None else plan.screen.kept
+        assert type(left) is int
+        assert 1 <= left <= p
+        sizes = [left * outputs, *(stage.kept for stage in plan.stages)]
+        assert sizes == sorted(sizes, reverse=True)
+        assert 1 <= sizes[-1] <= outputs * max(1, int(2 * math.sqrt(p)))
+        for stage in plan.stages:
+            assert type(stage.steps) is int
+            assert type(stage.kept) is int
+            assert 8 <= stage.steps <= 300
+            assert stage.noise > 0
+
+
+@every_relation
+@pytest.mark.parametrize("limit", [1, 2, 7, 10**6])
+def test_no_more_features_than_allowed_are_planned(limit, relation):
+    for epsilon, n, p, outputs in itertools.product(EPSILONS, ROWS, FEATURES, [1, 4]):
+        plan = plan_select_refit(Budget(epsilon, 1e-5), relation, n, p, outputs, limit)
+        assert outputs <= plan.stages[-1].kept <= outputs * min(limit, p)
+        assert plan.spent <= plan.budget
+
+
+@every_relation
+def test_every_release_of_a_plan_is_charged(relation):
+    """The cost of what will be drawn, added up by hand."""
+    for n, p in [(1000, 20), (1000, 5000)]:
+        plan = plan_select_refit(Budget(1.0, 1e-6), relation, n, p, 1)
+        rho = plan.length_eta**2 / 8 + 1 / (2 * plan.moments_noise**2)
+        rho += sum(stage.steps / (2 * stage.noise**2) for stage in plan.stages)
+        assert (plan.screen is None) == (p == 20)
+        if plan.screen is not None:
+            rho += 1 / (2 * plan.screen.rate_noise**2) + plan.screen.kept * plan.screen.eta**2 / 8
+        assert sum(event.cost.rho for event in plan.events) == pytest.approx(rho, rel=1e-12)
+        assert rho <= accounting.rho_of_budget(plan.budget)
+
+
+def test_replace_one_buys_fewer_steps_than_the_others():
+    zero_out, replace_one, add_remove = (
+        sum(stage.steps for stage in plan_select_refit(Budget(1.0, 1e-6), relation, 10_000, 50, 1).stages)
+        for relation in Neighbours
+    )
+    assert replace_one < zero_out == add_remove
+
+
+@given(st.floats(1e-3, 50))
+def test_pure_costs_bound_every_renyi_divergence(eta):
+    """Of randomised response at ε, and of a two-point law of range η: D_α ≤ α·ρ at every order."""
+    orders = np.array([1.001, 1.5, 2.0, 5.0, 50.0, 1e4])
+
+    def divergence(p, q):
+        logs = np.logaddexp(
+            orders * np.log(p) + (1 - orders) * np.log(q), orders * np.log1p(-p) + (1 - orders) * np.log1p(-q)
+        )
+        return logs / (orders - 1)
+
+    high, low = expit(min(eta, 30)), expit(-min(eta, 30))
+    assert np.all(divergence(high, low) <= orders * PureRelease("", min(eta, 30)).cost.rho * (1 + 1e-6) + 1e-9)
+    high, low = expit(min(eta, 30) / 2), expit(-min(eta, 30) / 2)
+    assert np.all(divergence(high, low) <= orders * Selection(min(eta, 30)).cost.rho * (1 + 1e-6) + 1e-9)
+
+
+# --- Screening on neighbours --------------------------------------------------------------------------------------
+
+
+def screened(problem, screen, contributions, rates, seed=0):
+    """What is handed in, with the released rates given: they come from the public number of rows."""
+    with recording(seed=seed) as recorder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(select_refit, "rates_of", lambda means, n_rows: rates)
+        chosen = screen_features(problem, screen, contributions, None)
+    return recorder, chosen
+
+
+def screens_of_both(loss, relation, X, y, rates, store=np.asarray, contributions=None, seed=0):
+    contributions = relation.contributions if contributions is None else contributions
+    screen = Screen(1.0, 0.5, X.shape[1])
+    (one, chosen), (other, same) = (
+        screened(problem_of(loss, *side, store), screen, contributions, rates, seed)
+        for side in neighbours_of(relation, X, y)
+    )
+    assert np.array_equal(chosen, same)
+    return one, other
+
+
+def scores_within(one, other):
+    """Whether every score of every selection moved by no more than what the selection was told."""
+    assert one.sensitivities == other.sensitivities
+    triples = zip(one.scores, other.scores, one.sensitivities, strict=True)
+    return all(np.abs(a - b).max() <= sensitivity for a, b, sensitivity in triples)
+
+
+@on_drawn_neighbours(max_examples=60)
+def test_screening_moves_by_no_more_than_its_sensitivities(loss, relation, store, data):
+    X, y = data.draw(records(loss))
+    some = st.floats(0.05, 0.95)
+    rates = np.array(data.draw(st.lists(some, min_size=loss.outputs, max_size=loss.outputs)))
+    one, other = screens_of_both(loss, relation, X, y, rates, store, seed=data.draw(st.integers(0, 50)))
+    assert within(one.sums[0], other.sums[0], one.sigmas[0])
+    assert len(one.scores) == X.shape[1]
+    assert scores_within(one, other)
+
+
+@every_loss
+def test_the_screening_sensitivity_is_reached(loss):
+    X, y = np.array([[0.0, 0.0], [0.5, 0.0], [1.0, -1.0]]), np.array([0, 0, 1])
+    one, other = screens_of_both(loss, Neighbours.ZERO_OUT, X, y, np.full(loss.outputs, 0.2))
+    moved = np.abs(one.scores[0] - other.scores[0]).max()
+    assert one.sensitivities[0] == math.ceil(0.8 * RESIDUAL_ONE) * FEATURE_ONE
+    assert 0.99 * one.sensitivities[0] <= moved <= one.sensitivities[0]
+
+
+def test_screening_finds_the_features_that_matter():
+    rng = np.random.default_rng(12)
+    X = rng.uniform(-1, 1, size=(4000, 200))
+    y = X[:, 17] - X[:, 99] > 0
+    chosen = screen_features(problem_of(Logistic(), X, y), Screen(1.0, 0.5, 10), 1, SeededSource(13))
+    assert {17, 99} <= set(chosen.tolist())
+    assert len(set(chosen.tolist())) == 10
+    assert chosen.tolist() == sorted(chosen.tolist())
+
+
+# --- Whole fits on neighbours -------------------------------------------------------------------------------------
+
+
+@dense_and_sparse
+@every_loss
+@pytest.mark.parametrize("budget", [Budget(1.0, 1e-3), Budget(300.0, 1e-3)], ids=["screen", "no-screen"])
+@settings(max_examples=15)
+@given(st.data())
+def test_no_release_of_a_fit_moves_too_far_when_a_record_is_replaced(budget, loss, store, data):
+    """From the class rates to the last gradient, all along one released path."""
+    X, y = data.draw(records(loss, most_rows=6, most_features=6))
+    relation = Neighbours.REPLACE_ONE
+    sides = neighbours_of(relation, X, y)
+    plan = plan_select_refit(budget, relation, len(sides[0][0]), X.shape[1], loss.outputs)
+    runs = []
+    for side in sides:
+        with recording(seed=14, spread=0.1) as recorder:
+            select_and_refit(problem_of(loss, *side, store), plan, None)
+        runs.append(recorder)
+    one, other = runs
+    assert one.sigmas == other.sigmas
+    rate = [] if plan.screen is None else [plan.screen.rate_noise]
+    noises = [*rate, plan.moments_noise, *(stage.noise for stage in plan.stages for _ in range(stage.steps))]
+    for a, b, sigma, noise in zip(one.sums, other.sums, one.sigmas, noises, strict=True):
+        assert within(a, b, sigma / noise)
+    selections = [] if plan.screen is None else [plan.screen.eta] * plan.screen.kept
+    assert one.etas == [*selections, plan.length_eta]
+    assert scores_within(one, other)
+
+
+@every_loss
+def test_a_fit_makes_the_releases_of_its_plan_and_no_others(loss):
+    rng = np.random.default_rng(15)
+    X, y = rng.uniform(-1, 1, size=(200, 300)), rng.integers(0, max(loss.outputs, 2), size=200)
+    plan = plan_select_refit(Budget(1.0, 1e-4), Neighbours.ZERO_OUT, 200, 300, loss.outputs)
+    assert plan.screen is not None
+    with recording(spread=0.1) as recorder:
+        weights = select_and_refit(problem_of(loss, X, y), plan, None)
+    assert len(recorder.scores) == plan.screen.kept + 1
+    assert len(recorder.sums) == 2 + sum(stage.steps for stage in plan.stages)
+    lengths = [len(sums) for sums in recorder.sums]
+    assert lengths[:2] == [loss.outputs, 2 * plan.screen.kept + loss.outputs]
+    # The first descent moves every weight, later ones those that the one before kept.
+    kept = [plan.screen.kept * loss.outputs, *(stage.kept for stage in plan.stages[:-1])]
+    expected = [size for size, stage in zip(kept, plan.stages, strict=True) for _ in range(stage.steps)]
+    assert lengths[2:] == [size + loss.outputs for size in expected]
+    assert 1 <= np.count_nonzero(weights.coef) <= plan.stages[-1].kept
+
+
+# --- Post-processing ----------------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 4), st.integers(1, 6), st.integers(1, 30), st.integers(0, 1000))
+def test_largest_keeps_the_largest_inside_the_mask(outputs, features, count, seed):
+    rng = np.random.default_rng(seed)
+    coef, mask = rng.standard_normal((outputs, features)), rng.random((outputs, features)) < 0.6
+    kept = largest(coef, mask, count)
+    assert kept.sum() == min(count, mask.sum())
+    assert np.all(mask[kept])
+    dropped = mask & ~kept
+    if dropped.any() and kept.any():
+        assert np.abs(coef[kept]).min() >= np.abs(coef[dropped]).max()
+
+
+def test_largest_breaks_ties_in_order_and_leaves_the_mask_alone():
+    mask = np.array([[True, True, False, True]])
+    assert largest(np.zeros((1, 4)), mask, 2).tolist() == [[True, True, False, False]]
+    assert mask.tolist() == [[True, True, False, True]]
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5, 2.0, 4.0])
+@pytest.mark.parametrize("centre", [-3.0, 0.0, 1.5])
+def test_mean_curvature_is_the_integral(spread, centre):
+    def part(z):
+        p = expit(centre + spread * z)
+        return p * (1 - p) * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+
+    expected = integrate.quad(part, -12, 12, limit=200)[0]
+    assert mean_curvature(spread, centre) == pytest.approx(expected, rel=0.01)
+
+
+def test_start_intercepts_are_those_of_the_base_rates():
+    assert expit(start_intercept(np.array([0.2]))) == pytest.approx([0.2])
+    odds = np.exp(start_intercept(np.array([0.2, 0.5, 0.3])))
+    assert odds / odds.sum() == pytest.approx([0.2, 0.5, 0.3])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_on_pure_noise_little_is_kept_but_never_nothing(classes):
+    """Out of 12 weights for each output that are allowed."""
+    rng = np.random.default_rng(16)
+    X, y = rng.uniform(-1, 1, size=(3000, 40)), rng.integers(0, classes, size=3000)
+    kept = [
+        np.count_nonzero(
+            SparsePrivateLogisticRegression(bounds=(-1, 1), random_state=seed, classes="from-y").fit(X, y).coef_
+        )
+        for seed in range(6)
+    ]
+    assert min(kept) >= 1
+    assert np.mean(kept) <= (4 if classes == 2 else 18)
+
+
+# --- The same model from every storage ----------------------------------------------------------------------------
+
+
+def shuffled_entries(X):
+    """A CSR matrix with entries out of order, one of them stored in two parts, and a stored zero."""
+    rows, columns = np.nonzero(X)
+    order = np.random.default_rng(17).permutation(len(rows))
+    rows, columns = rows[order], columns[order]
+    entries = X[rows, columns]
+    entries[0] /= 2
+    return sparse.csr_array(
+        (np.append(entries, [entries[0], 0.0]), (np.append(rows, [rows[0], 0]), np.append(columns, [columns[0], 0]))),
+        shape=X.shape,
+    )
+
+
+@pytest.mark.parametrize("classes", [2, 3, 9])
+@pytest.mark.parametrize("p", [12, 400], ids=["no-screen", "screen"])
+def test_the_same_seed_gives_the_same_model_from_every_storage(classes, p):
+    rng = np.random.default_rng(18)
+    X = rng.integers(-8, 9, size=(300, p)) / 8 * (rng.random((300, p)) < 0.3)
+    y = (np.round(2 * X[:, 0] + X[:, 1] + rng.random(300)) % classes).astype(int)
+    order = rng.permutation(300)
+    tables = [
+        (X, y),
+        (np.asfortranarray(X), y),
+        (sparse.csr_array(X), y),
+        (sparse.csc_array(X), y),
+        (sparse.csr_matrix(X), y),
+        (shuffled_entries(X), y),
+        (X[order], y[order]),
+        (sparse.csr_array(X[order]), y[order]),
+    ]
+    models = [
+        SparsePrivateLogisticRegression(5.0, bounds=(-1, 1), classes=range(classes), random_state=19).fit(*table)
+        for table in tables
+    ]
+    for model in models[1:]:
+        assert np.array_equal(model.coef_, models[0].coef_)
+        assert np.array_equal(model.intercept_, models[0].intercept_)
+    assert len(models[0].support_) >= 1
+
+
+# --- Behaviour ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_support_is_found_at_epsilon_one(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(10_000, 60))
+    y = rng.random(10_000) < expit(3 * X[:, 4] - 3 * X[:, 20] + 2 * X[:, 33])
+    model = SparsePrivateLogisticRegression(1.0, bounds=(-1, 1), random_state=seed, classes="from-y").fit(X, y)
+    assert {4, 20, 33} <= set(model.support_.tolist())
+    assert len(model.support_) <= 6
+    assert np.sign(model.coef_[0, [4, 20, 33]]).tolist() == [1, -1, 1]
+    assert model.score(X, y) > 0.72
+
+
+@pytest.mark.parametrize("rate", [0.03, 0.1, 0.5, 0.9])
+def test_without_signal_the_base_rate_is_found(rate):
+    rng = np.random.default_rng(20)
+    X = rng.uniform(0, 1, size=(20_000, 20))
+    y = rng.random(20_000) < rate
+    model = SparsePrivateLogisticRegression(1.0, bounds=(0, 1), random_state=21, classes="from-y").fit(X, y)
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.015)
+
+
+def test_several_classes_are_told_apart():
+    rng = np.random.default_rng(22)
+    X = rng.uniform(-1, 1, size=(8000, 30))
+    y = np.argmax(X[:, [3, 7, 11]] + 0.2 * rng.standard_normal((8000, 3)), axis=1)
+    model = SparsePrivateLogisticRegression(1.0, bounds=(-1, 1), random_state=23, classes="from-y").fit(X, y)
+    assert {3, 7, 11} <= set(model.support_.tolist())
+    assert model.score(X, y) > 0.75
+    assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
+
+
+EXTREMES = {
+    "one class only": (np.random.default_rng(24).uniform(-1, 1, size=(60, 4)), np.zeros(60, dtype=int)),
+    "constant features": (np.full((80, 3), 0.7), np.arange(80) % 2),
+    "all zeros": (np.zeros((80, 3)), np.arange(80) % 2),
+    "one feature": (np.linspace(-1, 1, 200)[:, None], (np.linspace(-1, 1, 200) > 0).astype(int)),
+    "ten rows": (np.random.default_rng(25).uniform(-1, 1, size=(10, 5)), np.arange(10) % 2),
+    "far outside the bounds": (1e12 * np.random.default_rng(26).standard_normal((100, 4)), np.arange(100) % 2),
+    "many features": (np.random.default_rng(27).uniform(-1, 1, size=(30, 500)), np.arange(30) % 2),
+}
+
+
+STATED = [("zero-out", None), ("replace-one", None), ("add-remove", 3), ("add-remove", 100_000)]
+
+
+@pytest.mark.parametrize(("relation", "n_rows"), STATED, ids=["zero-out", "replace-one", "too-few", "too-many"])
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]], ids=["two", "three"])
+@pytest.mark.parametrize("case", EXTREMES)
+def test_extreme_data_give_finite_probabilities(case, classes, relation, n_rows):
+    """However far a stated number of rows is from the true one."""
+    X, y = EXTREMES[case]
+    for epsilon in (0.5, 100.0):
+        for table in (X, sparse.csr_array(X)):
+            model = SparsePrivateLogisticRegression(
+                epsilon, bounds=(-1, 1), classes=classes, neighbours=relation, n_rows=n_rows, random_state=28
+            ).fit(table, y)
+            probabilities = model.predict_proba(np.clip(X, -1, 1))
+            assert np.all(np.isfinite(probabilities))
+            assert np.all(np.isfinite(model.coef_))
+            assert probabilities.shape == (len(X), len(classes))
+
+
+def test_one_feature_is_as_many_as_asked_for():
+    rng = np.random.default_rng(29)
+    X = rng.uniform(-1, 1, size=(3000, 10))
+    y = X[:, 2] + X[:, 6] > 0
+    model = SparsePrivateLogisticRegression(
+        2.0, bounds=(-1, 1), max_features=1, random_state=30, classes="from-y"
+    ).fit(X, y)
+    assert len(model.support_) == 1
+    assert model.support_[0] in (2, 6)
+
+
+def test_the_limit_counts_weights_over_all_classes():
+    """Only the first class has to do with the features, so that its weights are the largest."""
+    rng = np.random.default_rng(32)
+    X = rng.uniform(-1, 1, size=(4000, 6))
+    y = np.where(X[:, 0] + X[:, 1] + X[:, 2] > 0.3, 0, 1 + rng.integers(0, 2, size=4000))
+    model = SparsePrivateLogisticRegression(
+        5.0, bounds=(-1, 1), max_features=1, random_state=33, classes="from-y"
+    ).fit(X, y)
+    assert 1 <= np.count_nonzero(model.coef_) <= 3
+
+
+def test_noise_that_drowns_everything_still_gives_a_model():
+    """So large an intercept that every computed probability is 0 or 1."""
+    X, y = EXTREMES["ten rows"]
+    for seed in range(20):
+        model = SparsePrivateLogisticRegression(0.01, bounds=(-1, 1), random_state=seed, classes="from-y").fit(
+            X[:, :1], y
+        )
+        assert np.all(np.isfinite(model.coef_))
+
+
+def test_without_a_seed_a_fit_is_private_and_with_one_it_says_that_it_is_not():
+    X, y = EXTREMES["one feature"]
+    private = [SparsePrivateLogisticRegression(bounds=(-1, 1), classes="from-y").fit(X, y) for _ in range(2)]
+    assert all(model.privacy_.is_private for model in private)
+    assert "NOT PRIVATE" not in repr(private[0].privacy_)
+    assert private[0].privacy_.epsilon <= 1.0
+    assert not np.array_equal(private[0].intercept_, private[1].intercept_)
+    seeded = [
+        SparsePrivateLogisticRegression(bounds=(-1, 1), random_state=31, classes="from-y").fit(X, y) for _ in range(2)
+    ]
+    assert not seeded[0].privacy_.is_private
+    assert "NOT PRIVATE" in repr(seeded[0].privacy_)
+    assert np.array_equal(seeded[0].coef_, seeded[1].coef_)
+
+
+def test_a_loss_without_a_refit_is_refused_before_anything_is_released():
+    """Its residuals are not those of cross-entropy, which the descent's loops compute."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(50, 3))
+    data = BoundedData.from_matrix(X, Bounds.parse((-1, 1), 3))
+    plan = plan_select_refit(Budget(1.0, 1e-6), Neighbours.ZERO_OUT, 50, 3, 1)
+    with recording() as recorder, pytest.raises(TypeError, match="Squared has no refit"):
+        select_and_refit(Problem(data, X[:, :1], Squared(1.0)), plan, SeededSource(0))
+    assert not recorder.sums
+    assert not recorder.scores

@@ -1,0 +1,102 @@
+"""The report in a real browser."""
+
+import itertools
+
+import pytest
+
+from hardzero.report import write_report
+
+from ..browser import CONTRAST, needs_browser, running_browser
+from ..models import made_up, made_up_with_schema
+
+pytestmark = needs_browser
+
+HOSTILE = ("<script>window.harmed = 1</script>", '"><img src=x onerror="window.harmed = 1">')
+PAGES = {
+    "table": made_up_with_schema(),
+    "seeded": made_up(coef=((1.0, 0.5), (0.0, -2.0), (0.3, 0.0)), classes=("a", "b", "c"), seeded=True),
+    "weak": made_up(epsilon=100.0, delta=0.1, n_rows=20_000),
+    "hostile": made_up(names=HOSTILE),
+    "long": made_up(["a very long name " * 8, *(f"feature_{i}" for i in range(60))], ((1.0,) * 30 + (0.0,) * 31,)),
+}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with running_browser(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def opened(request, browser, tmp_path_factory):
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(PAGES[request.param], file)
+    browser.open(file.as_uri())
+    return browser, PAGES[request.param]
+
+
+def test_the_console_stays_empty_and_nothing_is_loaded(opened):
+    browser, _ = opened
+    assert browser.console() == []
+    assert browser.run("return performance.getEntriesByType('resource').map(e => e.name)") == []
+    assert browser.run("return window.harmed === undefined")
+
+
+def test_chart_and_table_show_every_kept_feature(opened):
+    browser, model = opened
+    kept = [row for row in model.coef_scaled if any(row)]
+    bars = browser.run("return [...document.querySelectorAll('figure rect:not(.slice)')].map(r => r.getBBox().width)")
+    assert len(bars) == sum(min(sum(weight != 0 for weight in row), 25) for row in kept)
+    assert min(bars) > 0
+    names = browser.run("return [...document.querySelectorAll('#content tbody th bdi')].map(e => e.textContent)")
+    assert len(names) == sum(weight != 0 for row in kept for weight in row)
+    assert set(names) <= {feature.name for feature in model.features}
+
+
+def test_all_links_lead_somewhere_on_the_page(opened):
+    browser, _ = opened
+    targets = browser.run("return [...document.querySelectorAll('a[href]')].map(a => a.getAttribute('href'))")
+    assert len(targets) >= 7
+    for target in targets:
+        assert target.startswith("#")
+        assert browser.run("return document.getElementById(arguments[0]) !== null", target[1:])
+
+
+def test_everything_has_a_name_and_headings_are_in_order(opened):
+    browser, _ = opened
+    for selector, role in (("figure > svg", ("image", "img")), ("table", ("table",)), (".scroll", ("region",))):
+        found = [browser.accessible(element) for element in browser.find(selector)]
+        assert found
+        assert all(kind in role and name for kind, name in found)
+    for landmark in ("header", "nav", "main", "footer"):
+        assert len(browser.find(landmark)) == 1
+    levels = browser.run("return [...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    ids = browser.run("return [...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_is_readable(opened, scheme):
+    browser, _ = opened
+    browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    background = browser.run("return getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(13, 18, 23)") is (scheme == "dark")
+    assert browser.run(CONTRAST) == []
+
+
+def test_a_narrow_screen_needs_no_scrolling_to_the_side(opened):
+    browser, _ = opened
+    browser.devtools("Emulation.setDeviceMetricsOverride", width=400, height=800, deviceScaleFactor=1, mobile=False)
+    assert browser.run("return document.documentElement.scrollWidth") <= 400
+    browser.devtools("Emulation.clearDeviceMetricsOverride")
+
+
+def test_the_keyboard_reaches_the_content_first(opened):
+    browser, _ = opened
+    for kind in ("keyDown", "keyUp"):
+        browser.devtools("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+    assert browser.run("return document.activeElement.getAttribute('href')") == "#content"
+    assert browser.run("return document.activeElement.getBoundingClientRect().left") >= 0
