@@ -17,12 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import checks, kernels
 from ..data.bounded import BoundedData, Bounds, FloatArray, Table
 from ..data.stacked import StackedData
-from ..model.prediction import decisions, linear_margins, probabilities
+from ..model.prediction import LinearPredictions, linear_margins
 from ..model.statement import PrivacyStatement, warn_if_weak
 from ..optim import progress
 from ..optim.frank_wolfe import Problem, Weights
 from ..optim.losses import Logistic, Loss, Softmax, Squared
 from . import _input
+from ._parameters import documented
 
 if TYPE_CHECKING:
     from ..model import FittedModel
@@ -148,35 +149,29 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         return summary(self._released(feature_names))
 
 
-class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # scikit-learn is untyped
+class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ignore[misc]  # scikit-learn is untyped
     """A linear classifier: binary with one row of weights, multinomial with one for each class."""
 
     classes: Any
     _most_classes = math.inf
     _states_classes = False
 
+    @documented
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_rows, n_features)
-            Finite numbers; values outside ``bounds`` are clipped to them without a message.
+        {rows}
         y : array of shape (n_rows,)
             Labels.
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Privacy
-        -------
-        Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
+        {fitted_self}
         """
         rows = self._checked(X, _input.read_rows(X), reset=True)
         return self._fit_rows(rows, rows.shape, y)
 
+    @documented
     def fit_table(
         self, data: Table, y: Any, feature_names: Sequence[str] | None = None, *, coded: bool = False
     ) -> Self:
@@ -194,14 +189,7 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
             Whether y holds, in place of each label, its place in ``classes`` as they are listed, counted from 0: long
             tables need not hold their labels as text. ``classes_`` then has the order of ``classes``.
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Privacy
-        -------
-        Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
+        {fitted_self}
         """
         bounds = Bounds.parse(self.bounds, data.n_features)
         if not (np.all(bounds.lower == -1) and np.all(bounds.upper == 1)):
@@ -240,24 +228,6 @@ class LinearClassifier(ClassifierMixin, _Linear):  # type: ignore[misc]  # sciki
         self.support_ = np.flatnonzero(np.any(coef != 0, axis=0))
         self._state(plan, public, shape[0])
         return self
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return w·x + b: shape (n_rows,) for two classes, (n_rows, n_classes) for more.
-
-        Privacy
-        -------
-        Post-processing, as far as the training data are concerned.
-        """
-        return decisions(self._margins(X))
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of each class, in the order of ``classes_``.
-
-        Privacy
-        -------
-        Post-processing, as far as the training data are concerned.
-        """
-        return probabilities(self._margins(X))
 
     def predict(self, X: Any) -> Any:
         """Return the likeliest class of each row.
@@ -299,24 +269,17 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
     target_bounds: Any
     radius: Any
 
+    @documented
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_rows, n_features)
-            Finite numbers; values outside ``bounds`` are clipped to them without a message.
+        {rows}
         y : array of shape (n_rows,)
             Numbers; clipped to ``target_bounds`` in the same way.
 
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Privacy
-        -------
-        Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.
+        {fitted_self}
         """
         X = self._checked(X, _input.read_rows(X), reset=True)
         y = _input.read_target(y, X.shape[0], type(self).__name__)

@@ -12,6 +12,7 @@ from textwrap import indent
 from typing import TypeVar, dataclass_transform
 
 C = TypeVar("C")
+D = TypeVar("D")
 
 TEXTS = {
     "epsilon": """\
@@ -78,6 +79,18 @@ step_size : float, optional
     "row_norm": """\
 row_norm : float, default=1.0
     Rows, scaled to [-1, 1], are shrunk to this L2 length while fitting.""",
+    "rows": """\
+X : array, sparse matrix or data frame of shape (n_rows, n_features)
+    Finite numbers; values outside ``bounds`` are clipped to them without a message.""",
+    "fitted_self": """\
+Returns
+-------
+self : object
+    The fitted estimator.
+
+Privacy
+-------
+Releases ``coef_`` and ``intercept_``; the guarantee is in ``privacy_``.""",
     "fitted": """\
 coef_ : array of shape (1, n_features) or (n_classes, n_features)
     Weights in the features' own units; one row for two classes, else one for each class.
@@ -110,6 +123,8 @@ Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbour
 TEXTS |= {
     "private_classifier": "\n".join([*_EVERYWHERE, TEXTS["classes"]]),
     "private_regressor": "\n".join([*_EVERYWHERE, TEXTS["target_bounds"]]),
+    "lasso": "\n".join(TEXTS[name] for name in ("lasso_radius", "lasso_n_iter", "calibration")),
+    "squared_lasso": "\n".join(TEXTS[name] for name in ("squared_radius", "lasso_n_iter", "calibration")),
     "classifier_released": "\n".join(["Attributes", "----------", TEXTS["fitted"], _GUARANTEE]),
     "regressor_released": "\n".join(["Attributes", "----------", TEXTS["fitted_number"], _GUARANTEE]),
 }
@@ -118,8 +133,13 @@ TEXTS |= {
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 def parameters(cls: type[C]) -> type[C]:
     """Make a constructor of the fields of a class and of its bases, and fill in the documentation of shared ones."""
-    if cls.__doc__:
-        cls.__doc__ = re.sub(
-            r"^( *)\{(\w+)\}$", lambda found: indent(TEXTS[found[2]], found[1]), cls.__doc__, flags=re.MULTILINE
+    return dataclass(eq=False, repr=False, kw_only=True)(documented(cls))
+
+
+def documented(described: D) -> D:
+    """Fill in the documentation that several classes or functions share."""
+    if described.__doc__:
+        described.__doc__ = re.sub(
+            r"^( *)\{(\w+)\}$", lambda found: indent(TEXTS[found[2]], found[1]), described.__doc__, flags=re.MULTILINE
         )
-    return dataclass(eq=False, repr=False, kw_only=True)(cls)
+    return described

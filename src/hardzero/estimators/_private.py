@@ -14,7 +14,7 @@ from ..model.statement import PrivacyStatement
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import NotPrivate
 from ..privacy.randomness import source_for
-from ._linear import BinaryClassifier, LinearClassifier, LinearRegressor
+from ._linear import BinaryClassifier, LinearClassifier, LinearRegressor, Shape
 from ._parameters import parameters
 from ._repeats import RepeatedFits
 
@@ -58,6 +58,9 @@ class PrivateFit(RepeatedFits):
 
     def _budget(self, n_rows: int) -> Budget:
         return Budget.asked(self.epsilon, default_delta(n_rows) if self.delta is None else self.delta)
+
+    def _asked(self, shape: Shape) -> tuple[Budget, Neighbours]:
+        return self._budget(shape.n_rows), self._relation()
 
     def _relation(self) -> Neighbours:
         return Neighbours.parse(self.neighbours)

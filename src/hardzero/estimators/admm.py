@@ -50,8 +50,7 @@ class PrivateADMMLogisticRegression(PrivateBinaryClassifier):
     def _plan(self, shape: Shape) -> ADMMPlan:
         checks.flag("fit_intercept", self.fit_intercept)
         return plan_admm(
-            self._budget(shape.n_rows),
-            self._relation(),
+            *self._asked(shape),
             shape.n_rows,
             checks.whole("n_iter", self.n_iter, 1),
             checks.positive("coupling", self.coupling),

@@ -29,8 +29,7 @@ class _GradientSteps(PrivateClassifier):
     def _plan(self, shape: Shape) -> GradientStepsPlan:
         checks.flag("fit_intercept", self.fit_intercept)
         return plan_gradient_steps(
-            self._budget(shape.n_rows),
-            self._relation(),
+            *self._asked(shape),
             shape.loss,
             checks.whole("n_iter", self.n_iter, 1),
             None if self.step_size is None else checks.positive("step_size", self.step_size),

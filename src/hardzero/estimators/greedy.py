@@ -44,8 +44,7 @@ class PrivateGreedyLogisticRegression(PrivateClassifier):
     def _plan(self, shape: Shape) -> GreedyPlan:
         checks.flag("fit_intercept", self.fit_intercept)
         return plan_greedy(
-            self._budget(shape.n_rows),
-            self._relation(),
+            *self._asked(shape),
             checks.whole("n_iter", self.n_iter, 1),
             None if self.step_size is None else checks.positive("step_size", self.step_size),
             checks.not_negative("penalty", self.penalty),

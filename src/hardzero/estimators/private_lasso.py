@@ -21,9 +21,7 @@ class PrivateLassoLogisticRegression(PrivateClassifier):
     Parameters
     ----------
     {private_classifier}
-    {lasso_radius}
-    {lasso_n_iter}
-    {calibration}
+    {lasso}
     multinomial : {"joint", "per-class"}, default="joint"
         With three classes or more: one selection per step over all classes' weights, or one for each class, as the
         paper's proof has it. Algorithm 3 as printed is not private and not offered (docs/proofs/multinomial.md).
@@ -57,8 +55,7 @@ class PrivateLassoLogisticRegression(PrivateClassifier):
     def _plan(self, shape: Shape) -> Plan:
         ball = self._ball(shape.loss.outputs)
         return plan_lasso(
-            self._budget(shape.n_rows),
-            self._relation(),
+            *self._asked(shape),
             checks.choice("calibration", self.calibration, CALIBRATIONS),  # type: ignore[arg-type]
             checks.whole("n_iter", self.n_iter, 1),
             per_class=shape.loss.outputs if isinstance(ball, L1BallPerOutput) else None,
@@ -76,9 +73,7 @@ class PrivateLassoRegression(PrivateRegressor):
     Parameters
     ----------
     {private_regressor}
-    {squared_radius}
-    {lasso_n_iter}
-    {calibration}
+    {squared_lasso}
     {lasso_intercept}
 
     {regressor_released}
@@ -92,8 +87,7 @@ class PrivateLassoRegression(PrivateRegressor):
 
     def _plan(self, shape: Shape) -> Plan:
         return plan_lasso(
-            self._budget(shape.n_rows),
-            self._relation(),
+            *self._asked(shape),
             checks.choice("calibration", self.calibration, CALIBRATIONS),  # type: ignore[arg-type]
             checks.whole("n_iter", self.n_iter, 1),
             fit_intercept=checks.flag("fit_intercept", self.fit_intercept),

@@ -42,8 +42,7 @@ class SparsePrivateLogisticRegression(PrivateClassifier):
     def _plan(self, shape: Shape) -> SelectRefitPlan:
         limit = self.max_features
         return plan_select_refit(
-            self._budget(shape.n_rows),
-            self._relation(),
+            *self._asked(shape),
             shape.n_rows,
             shape.n_features,
             shape.loss.outputs,

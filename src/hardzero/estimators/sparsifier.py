@@ -82,9 +82,7 @@ class SparsifierLogisticRegression(_Sparsifier, PrivateClassifier):
     Parameters
     ----------
     {private_classifier}
-    {lasso_radius}
-    {lasso_n_iter}
-    {calibration}
+    {lasso}
     {counting}
     {lasso_intercept}
 
@@ -100,9 +98,7 @@ class SparsifierRegression(_Sparsifier, PrivateRegressor):
     Parameters
     ----------
     {private_regressor}
-    {squared_radius}
-    {lasso_n_iter}
-    {calibration}
+    {squared_lasso}
     {counting}
     {lasso_intercept}
 

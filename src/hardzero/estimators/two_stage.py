@@ -58,8 +58,7 @@ class TwoStageLogisticRegression(PrivateBinaryClassifier):
         kept = math.isqrt(shape.n_features) if self.max_features is None else self.max_features
         blocks = math.isqrt(shape.n_rows) if self.n_blocks is None else self.n_blocks
         return plan_two_stage(
-            self._budget(shape.n_rows),
-            self._relation(),
+            *self._asked(shape),
             min(checks.whole("max_features", kept, 1), shape.n_features),
             checks.whole("n_blocks", blocks, 1),
             checks.positive("radius", self.radius),

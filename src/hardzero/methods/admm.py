@@ -11,34 +11,24 @@ from ..data.bounded import FloatArray
 from ..optim.frank_wolfe import Problem
 from ..optim.progress import counted
 from ..privacy.budget import Budget, Neighbours
-from ..privacy.events import Event
 from ..privacy.randomness import Source
 from .objective import Perturbation, curvature, perturbed_logistic, plan_perturbation
-from .plans import charged
+from .plans import ChargedPlan, charged
 from .rows import ClippedRows, soft_threshold
 
 SHAPES = ("l1", "l1/2")
 
 
 @dataclass(frozen=True)
-class ADMMPlan:
-    """How many rounds, how closely the two sets of weights are coupled, and the noise of each round.
+class ADMMPlan(ChargedPlan):
+    """How many rounds, how closely the two sets of weights are coupled, and the noise of each round."""
 
-    Privacy
-    -------
-    Data-independent.
-    """
-
-    budget: Budget
-    neighbours: Neighbours
     rounds: int
     coupling: float
     penalty: float
     reweighted: bool
     row_norm: float
     fit: Perturbation
-    events: tuple[Event, ...]
-    spent: Budget
 
 
 def plan_admm(
@@ -67,18 +57,8 @@ def plan_admm(
         )
     fit = plan_perturbation("dense weights", budget, [], row_norm, convexity, rounds)
     reweighted = penalty_shape == "l1/2"
-    return ADMMPlan(
-        budget,
-        neighbours,
-        rounds,
-        coupling,
-        penalty,
-        reweighted,
-        row_norm,
-        fit,
-        fit.events,
-        charged(budget, fit.events),
-    )
+    cost = budget, neighbours, fit.events, charged(budget, fit.events)
+    return ADMMPlan(*cost, rounds, coupling, penalty, reweighted, row_norm, fit)
 
 
 def private_admm(problem: Problem, plan: ADMMPlan, penalised: int, source: Source) -> FloatArray:

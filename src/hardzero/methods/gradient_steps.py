@@ -14,29 +14,20 @@ from ..optim.losses import Loss
 from ..optim.progress import counted
 from ..privacy import accounting, mechanisms
 from ..privacy.budget import Budget, Neighbours
-from ..privacy.events import Event, GaussianRelease, Repeated
+from ..privacy.events import GaussianRelease, Repeated
 from ..privacy.randomness import Source
-from .plans import charged
+from .plans import ChargedPlan, charged
 from .rows import ClippedRows, gradient_length
 
 
 @dataclass(frozen=True)
-class GradientStepsPlan:
-    """How many gradients are released, how far each leads, and with how much noise.
+class GradientStepsPlan(ChargedPlan):
+    """How many gradients are released, how far each leads, and with how much noise."""
 
-    Privacy
-    -------
-    Data-independent.
-    """
-
-    budget: Budget
-    neighbours: Neighbours
     steps: int
     step_size: float
     row_norm: float
     noise: float
-    events: tuple[Event, ...]
-    spent: Budget
 
 
 def plan_gradient_steps(
@@ -56,9 +47,8 @@ def plan_gradient_steps(
         )
     noise = math.sqrt(steps / (2 * accounting.rho_left(budget))) * (1 + 1e-12)
     events = (Repeated(GaussianRelease("sum of clipped gradients", noise), steps),)
-    return GradientStepsPlan(
-        budget, neighbours, steps, step_size or longest, row_norm, noise, events, charged(budget, events)
-    )
+    cost = budget, neighbours, events, charged(budget, events)
+    return GradientStepsPlan(*cost, steps, step_size or longest, row_norm, noise)
 
 
 def noisy_steps(

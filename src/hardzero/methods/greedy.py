@@ -13,10 +13,10 @@ from ..optim.losses import residual_cap, residual_codes
 from ..optim.progress import counted
 from ..privacy import accounting, mechanisms
 from ..privacy.budget import Budget, Neighbours
-from ..privacy.events import Event, GaussianRelease, Repeated, Selection
+from ..privacy.events import GaussianRelease, Repeated, Selection
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
-from .plans import charged
+from .plans import ChargedPlan, charged
 from .rows import soft_threshold
 
 _SMOOTHNESS = 0.25
@@ -24,23 +24,14 @@ _SMOOTHNESS = 0.25
 
 
 @dataclass(frozen=True)
-class GreedyPlan:
-    """How many coordinates are moved, and what choosing and moving one costs.
+class GreedyPlan(ChargedPlan):
+    """How many coordinates are moved, and what choosing and moving one costs."""
 
-    Privacy
-    -------
-    Data-independent.
-    """
-
-    budget: Budget
-    neighbours: Neighbours
     steps: int
     step_size: float
     penalty: float
     eta: float
     noise: float
-    events: tuple[Event, ...]
-    spent: Budget
 
 
 def plan_greedy(
@@ -64,9 +55,8 @@ def plan_greedy(
         Repeated(Selection(eta, "one coordinate"), steps),
         Repeated(GaussianRelease("gradient of the chosen coordinate", noise), steps),
     )
-    return GreedyPlan(
-        budget, neighbours, steps, step_size or longest, penalty, eta, noise, events, charged(budget, events)
-    )
+    cost = budget, neighbours, events, charged(budget, events)
+    return GreedyPlan(*cost, steps, step_size or longest, penalty, eta, noise)
 
 
 def greedy_descent(problem: Problem, plan: GreedyPlan, penalised: int, source: Source) -> FloatArray:

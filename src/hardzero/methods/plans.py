@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..privacy import accounting
-from ..privacy.budget import Budget, BudgetExceededError
+from ..privacy.budget import Budget, BudgetExceededError, Neighbours
 from ..privacy.events import Event
+
+
+@dataclass(frozen=True)
+class ChargedPlan:
+    """What a plan asked for, under which relation, what it will release, and what that costs.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+
+    budget: Budget
+    neighbours: Neighbours
+    events: tuple[Event, ...]
+    spent: Budget
 
 
 def charged(budget: Budget, events: Sequence[Event], accountant: accounting.Accountant = "zcdp") -> Budget:

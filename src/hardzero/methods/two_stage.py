@@ -13,11 +13,11 @@ from ..optim.frank_wolfe import Problem, Weights, choose_several
 from ..optim.optimum import l1_optimum
 from ..privacy import accounting
 from ..privacy.budget import Budget, Neighbours
-from ..privacy.events import Event, PerturbedMinimum, Repeated, Selection
+from ..privacy.events import PerturbedMinimum, Repeated, Selection
 from ..privacy.mechanisms import Candidates, Sensitive
 from ..privacy.randomness import Source
 from .objective import Perturbation, curvature, perturbed_logistic, plan_perturbation
-from .plans import charged
+from .plans import ChargedPlan, charged
 from .rows import ClippedRows, split_intercept, with_constant
 from .sparsifier import keep_largest
 
@@ -28,24 +28,15 @@ _LEAST_LEFT = 0.02
 
 
 @dataclass(frozen=True)
-class TwoStagePlan:
-    """How features are voted for and fitted.
+class TwoStagePlan(ChargedPlan):
+    """How features are voted for and fitted."""
 
-    Privacy
-    -------
-    Data-independent.
-    """
-
-    budget: Budget
-    neighbours: Neighbours
     kept: int
     blocks: int
     radius: float
     row_norm: float
     eta: float
     fit: Perturbation
-    events: tuple[Event, ...]
-    spent: Budget
 
 
 def plan_two_stage(
@@ -85,9 +76,8 @@ def plan_two_stage(
             f"{budget.epsilon:g}; use a smaller selection_share or a larger l2_penalty"
         )
     fit = plan_perturbation("weights of the chosen features", budget, [votes], row_norm, l2_penalty)
-    return TwoStagePlan(
-        budget, neighbours, kept, blocks, radius, row_norm, eta, fit, fit.events, charged(budget, fit.events)
-    )
+    cost = budget, neighbours, fit.events, charged(budget, fit.events)
+    return TwoStagePlan(*cost, kept, blocks, radius, row_norm, eta, fit)
 
 
 def voted_features(problem: Problem, plan: TwoStagePlan, source: Source) -> NDArray[np.intp]:

@@ -23,7 +23,7 @@ from ..schema.columns import Feature, Schema
 from ..version import __version__
 from .fields import ModelFileError, parse
 from .matrix import matrix_of
-from .prediction import decisions, linear_margins, probabilities
+from .prediction import LinearPredictions, linear_margins
 from .reader import FORMAT, VERSION, read_parts
 from .source import Label, parts_of
 from .statement import PrivacyStatement
@@ -31,8 +31,10 @@ from .statement_json import statement_to_dict
 
 
 @dataclass(frozen=True)
-class FittedModel:
+class FittedModel(LinearPredictions):
     """A fitted linear model, as much of it as was released.
+
+    With a schema it predicts from the matrix that `encode` makes of a table, else from features in their own units.
 
     Attributes
     ----------
@@ -159,21 +161,6 @@ class FittedModel:
 
         return SchemaEncoder(self.schema).transform(table)
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return w·x + b: shape (n_rows,) for two classes or a regression, else (n_rows, n_classes).
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n_rows, n_features)
-            What the estimator was fitted on: with a schema the matrix that `encode` makes, else the features in their
-            own units. Columns of a data frame are found by the features' names.
-
-        Privacy
-        -------
-        Post-processing, as far as the training data are concerned.
-        """
-        return decisions(self._margins(X))
-
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, in the order of ``classes``.
 
@@ -183,7 +170,7 @@ class FittedModel:
         """
         if not self.is_classifier:
             raise TypeError(f"{self.method} predicts a number; it has no probabilities of classes")
-        return probabilities(self._margins(X))
+        return super().predict_proba(X)
 
     def predict(self, X: Any) -> Any:
         """Return the likeliest class of each row, or the number that a regression expects.

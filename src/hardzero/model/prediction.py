@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 import numpy as np
@@ -46,3 +47,34 @@ def probabilities(margins: FloatArray) -> FloatArray:
         margins = np.column_stack([np.zeros(len(margins)), margins[:, 0]])
     odds = np.exp(margins - margins.max(axis=1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+class LinearPredictions(abc.ABC):
+    """Decisions and probabilities of whatever can turn rows into margins."""
+
+    @abc.abstractmethod
+    def _margins(self, X: Any) -> FloatArray:
+        """Check rows and return their margins, (rows, outputs)."""
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return w·x + b: shape (n_rows,) for two classes or a number, (n_rows, n_classes) for more classes.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_rows, n_features)
+            Rows like those of the fit; columns of a data frame are found by their names.
+
+        Privacy
+        -------
+        Post-processing, as far as the training data are concerned.
+        """
+        return decisions(self._margins(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class, in the order of the classes.
+
+        Privacy
+        -------
+        Post-processing, as far as the training data are concerned.
+        """
+        return probabilities(self._margins(X))
