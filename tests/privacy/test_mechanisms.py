@@ -319,3 +319,12 @@ def test_noise_that_cannot_be_drawn_is_refused():
         count(Sensitive(3), 0, 10, 1e-12, SeededSource(0))
     with pytest.raises(ValueError, match="use a larger epsilon"):
         gaussian(Sensitive(np.zeros(2, dtype=np.int64)), 2**60, SeededSource(0))
+
+
+def test_tables_of_weights_that_are_kept_take_little_memory():
+    """However many budgets a process works through: at most 64 MB, the largest tables supposed."""
+    for epsilon in range(1, 40):
+        weight_table(epsilon * 1e-4, 400)
+    kept = weight_table.cache_info()
+    assert kept.currsize <= kept.maxsize
+    assert kept.maxsize * 8 * (mechanisms._DEEPEST + 1) <= 2**26
