@@ -66,7 +66,7 @@ class TestTwins:
     """Ways around the mechanisms, each of which a replay must notice."""
 
     def caught(self, case=CASES[0]):
-        with pytest.raises(AssertionError):
+        with pytest.raises(AssertionError, match=r"^(attributes|call \d+ differs)"):
             assert_replayed(case, records(case, 1), [records(case, 2)])
 
     def test_weights_nudged_by_the_records(self, monkeypatch):
@@ -128,7 +128,7 @@ class TestTwins:
 
         monkeypatch.setattr(kind, "_run", without_empty_columns)
         case = Case(FLAGSHIP, 2, parameters={"epsilon": 50.0})
-        with pytest.raises(AssertionError):
+        with pytest.raises(AssertionError, match=r"^attributes"):
             assert_replayed(case, records(case, 1), [monotonous(case)])
 
     def test_places_of_features_that_depend_on_their_popularity(self, monkeypatch):

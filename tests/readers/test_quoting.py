@@ -192,6 +192,8 @@ def test_files_without_quotation_marks_are_only_searched(monkeypatch):
         check.add(content[:size])
         content = content[size:]
     check.add(b"")
+    with pytest.raises(TypeError):  # so that the above says something
+        check.add(b'"a",b,c\n')
 
 
 def test_a_row_is_kept_no_longer_than_it_may_be(tmp_path):

@@ -27,7 +27,7 @@ from ...schema.encoder import SchemaEncoder
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Encoded rows, and the place of each row's class in the schema: two bytes a row, however long the names are.
+    """Encoded rows, and the place of each row's class in the schema: two bytes per row, however long the names are.
 
     Privacy
     -------
@@ -41,7 +41,7 @@ class TrainingRows:
 def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None]) -> TrainingRows:
     """Read and encode a table batch by batch; ``heard`` is told how many rows have been read.
 
-    Peak memory is the result, 4 bytes an entry or 8 a nonzero, and a few batches.
+    Peak memory is the result, 4 bytes per entry or 8 per nonzero one, and a few batches.
 
     Privacy
     -------
