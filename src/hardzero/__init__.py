@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .estimators._repeats import RepeatedFitWarning
     from .methods.private_lasso import paper_iterations
     from .model import FittedModel
+    from .model.inference import Inference
     from .model.statement import PrivacyStatement, WeakGuaranteeWarning
     from .optim.optimum import ExactSolver, PlainFrankWolfe
     from .privacy.budget import Budget, BudgetExceededError, Neighbours
@@ -22,6 +23,7 @@ __all__ = [
     "BudgetExceededError",
     "ExactSolver",
     "FittedModel",
+    "Inference",
     "Neighbours",
     "PlainFrankWolfe",
     "PrivacyStatement",
@@ -39,6 +41,7 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "BudgetExceededError": "privacy.budget",
     "ExactSolver": "optim.optimum",
     "FittedModel": "model",
+    "Inference": "model.inference",
     "Neighbours": "privacy.budget",
     "PlainFrankWolfe": "optim.optimum",
     "PrivacyStatement": "model.statement",

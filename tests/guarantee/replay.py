@@ -15,6 +15,7 @@ import pytest
 
 from hardzero.estimators._repeats import _Family
 from hardzero.model import FittedModel
+from hardzero.model.inference import Inference
 from hardzero.optim import progress
 from hardzero.privacy import mechanisms
 from hardzero.privacy.mechanisms import NOBODY, Sensitive, SignedScores
@@ -123,6 +124,8 @@ def _bits(value):
     """Equal only to the last bit: -0.0 is not 0.0, and 1 is not 1.0."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return (str(value.dtype), value.shape, value.tobytes())
+    if isinstance(value, Inference):
+        return tuple(_bits(part) for part in vars(value).values())
     if isinstance(value, _Family):  # named by chance
         return (value.fits, value.epsilon, value.delta, value.warned)
     return repr(value)

@@ -59,6 +59,9 @@ CHOICES = {
 }
 """What the command line calls those that tell classes apart. The last is not private."""
 
+PRUNINGS = ("none", "reliable")
+"""What the parameter ``prune`` can be."""
+
 
 def named(name: str) -> Any:
     """Return an estimator's class by its name.

@@ -68,8 +68,8 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         tags.input_tags.sparse = True
         return tags
 
-    def _solve(self, X: Any, targets: Any, loss: Loss) -> tuple[FloatArray, FloatArray, Any]:
-        """Plan before the records are looked at, then run: weights by original units, intercept, plan."""
+    def _solve(self, X: Any, targets: Any, loss: Loss) -> tuple[Weights, Any]:
+        """Plan before the records are looked at, then run: weights by original units, and the plan."""
         is_table = isinstance(X, (BoundedData, StackedData))
         counted, features = (X.n_rows, X.n_features) if is_table else X.shape
         bounds = Bounds.parse(self.bounds, features)
@@ -79,8 +79,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))
         data = X if is_table else BoundedData.from_matrix(X, bounds)
         weights = self._run(Problem(data, targets, loss, stated_rows=rows), plan)
-        # Adding zero makes 0.0 of -0.0, which would show the sign of a weight that was dropped.
-        return weights.coef / bounds.scale + 0.0, weights.intercept + 0.0, plan
+        return weights.divided_by(bounds.scale), plan
 
     def _checked(self, X: Any, rows: Any, *, reset: bool) -> Any:
         """Let scikit-learn compare names and number of features; it sees a frame's columns or an array of numbers."""
@@ -95,6 +94,9 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
 
     def _note_fit(self, epsilon: float, delta: float) -> None:
         """Take note of what a fit has spent; nothing, unless a class says otherwise."""
+
+    def _note_evidence(self, fitted: Weights) -> None:
+        """Keep what is known about how sure the weights are; nothing, unless a class says otherwise."""
 
     def _margins(self, X: Any) -> FloatArray:
         check_is_fitted(self)
@@ -216,16 +218,17 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
         loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
         if len(classes) == 2:
             targets = targets.astype(np.float64)[:, None]
-        coef, intercept, plan = self._solve(X, targets, loss)
+        fitted, plan = self._solve(X, targets, loss)
         public = (
             self._size_in_words(*shape),
             "the bounds of the features",
             encoded.source,
         )
         self.classes_ = classes
-        self.coef_ = coef
-        self.intercept_ = intercept
-        self.support_ = np.flatnonzero(np.any(coef != 0, axis=0))
+        self.coef_ = fitted.coef
+        self.intercept_ = fitted.intercept
+        self.support_ = np.flatnonzero(np.any(fitted.coef != 0, axis=0))
+        self._note_evidence(fitted)
         self._state(plan, public, shape[0])
         return self
 
@@ -286,9 +289,9 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         limits = Bounds.parse(self.target_bounds, 1, "target_bounds")
         unit = float(limits.scale[0])
         targets = np.clip(y, limits.lower[0], limits.upper[0])[:, None] / unit
-        coef, intercept, plan = self._solve(X, targets, Squared(checks.positive("radius", self.radius)))
-        self.coef_ = coef[0] * unit
-        self.intercept_ = float(intercept[0]) * unit
+        fitted, plan = self._solve(X, targets, Squared(checks.positive("radius", self.radius)))
+        self.coef_ = fitted.coef[0] * unit
+        self.intercept_ = float(fitted.intercept[0]) * unit
         self.support_ = np.flatnonzero(self.coef_)
         public = (
             self._size_in_words(*X.shape),

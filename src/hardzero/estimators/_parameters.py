@@ -102,6 +102,15 @@ classes_ : array
     The classes in order; of two, the weights speak for the second.
 privacy_ : PrivacyStatement
     What is guaranteed; print it.""",
+    "inferred": """\
+inference_ : Inference or None
+    How sure each weight is, with one sentence on what intervals cover; None where a fit cannot tell.
+coef_se_ : array
+    Standard errors of ``coef_``, in the same shape and units; NaN where a weight was dropped.
+q_values_ : array
+    For each weight the false-discovery rate of calling real all that are at least as convincing.
+reliable_ : array of bool
+    Which weights can be told from noise: a false-discovery rate of at most 5 % over all candidates.""",
     "fitted_number": """\
 coef_ : array of shape (n_features,)
     Weights in original units.
@@ -126,6 +135,9 @@ TEXTS |= {
     "lasso": "\n".join(TEXTS[name] for name in ("lasso_radius", "lasso_n_iter", "calibration")),
     "squared_lasso": "\n".join(TEXTS[name] for name in ("squared_radius", "lasso_n_iter", "calibration")),
     "classifier_released": "\n".join(["Attributes", "----------", TEXTS["fitted"], _GUARANTEE]),
+    "inferring_classifier_released": "\n".join(
+        ["Attributes", "----------", TEXTS["fitted"], TEXTS["inferred"], _GUARANTEE]
+    ),
     "regressor_released": "\n".join(["Attributes", "----------", TEXTS["fitted_number"], _GUARANTEE]),
 }
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from .. import checks
 from ..methods.select_refit import SelectRefitPlan, plan_select_refit, select_and_refit
 from ..optim.frank_wolfe import Problem, Weights
+from . import PRUNINGS
+from ._inference import WeightInference
 from ._linear import Shape
 from ._parameters import parameters
 from ._private import PrivateClassifier
 
 
 @parameters
-class SparsePrivateLogisticRegression(PrivateClassifier):
+class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
     """Sparse logistic regression under differential privacy: select features, then refit them. Nothing to tune.
 
     ``epsilon`` pays for everything inside ``fit``: screening, the features' spread, the intercept, selection and
@@ -23,8 +25,11 @@ class SparsePrivateLogisticRegression(PrivateClassifier):
     max_features : int, optional
         Most nonzero weights with two classes, and K times as many over all K classes together with more: by default
         2√p, or fewer where the budget could not tell so many apart.
+    prune : {"none", "reliable"}, default="none"
+        "none" keeps what predicts, and marks in ``reliable_`` what can be told from noise; "reliable" keeps nothing
+        else.
 
-    {classifier_released}
+    {inferring_classifier_released}
     Proof: docs/proofs/select-refit.md.
 
     Examples
@@ -37,7 +42,10 @@ class SparsePrivateLogisticRegression(PrivateClassifier):
     array([2, 5])
     """
 
+    _covers = "the weights given the kept features; selection is not accounted for"
+
     max_features: int | None = None
+    prune: str = "none"
 
     def _plan(self, shape: Shape) -> SelectRefitPlan:
         limit = self.max_features
@@ -47,6 +55,7 @@ class SparsePrivateLogisticRegression(PrivateClassifier):
             shape.n_features,
             shape.loss.outputs,
             None if limit is None else checks.whole("max_features", limit, 1),
+            prune=checks.choice("prune", self.prune, PRUNINGS),
         )
 
     def _run(self, problem: Problem, plan: SelectRefitPlan) -> Weights:

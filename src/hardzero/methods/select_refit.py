@@ -72,6 +72,7 @@ class SelectRefitPlan:
     stages: tuple[Stage, ...]
     events: tuple[Event, ...]
     spent: Budget
+    prune: str = "none"
 
 
 def plan_select_refit(
@@ -81,6 +82,7 @@ def plan_select_refit(
     n_features: int,
     outputs: int,
     max_features: int | None = None,
+    prune: str = "none",
 ) -> SelectRefitPlan:
     """Split the budget and decide on sizes and numbers of steps.
 
@@ -90,6 +92,8 @@ def plan_select_refit(
         1 for two classes, otherwise the number of classes.
     max_features : int or None
         Most nonzero weights, times the number of outputs; 2√p by default, fewer where the budget is small.
+    prune : {"none", "reliable"}
+        Whether weights that cannot be told from noise are dropped.
 
     Privacy
     -------
@@ -122,7 +126,7 @@ def plan_select_refit(
     stages = _stages(rho, n_features * outputs, kept * outputs, n_rows, contributions)
     events += [Repeated(GaussianRelease("clipped gradients", stage.noise), stage.steps) for stage in stages]
     spent = charged(budget, events)
-    return SelectRefitPlan(budget, neighbours, screen, length_eta, moments_noise, stages, tuple(events), spent)
+    return SelectRefitPlan(budget, neighbours, screen, length_eta, moments_noise, stages, tuple(events), spent, prune)
 
 
 def _stages(rho: float, weights: int, kept: int, n_rows: int, contributions: int) -> tuple[Stage, ...]:

@@ -53,14 +53,43 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """How sure each weight is, in the shape and unit of the weights.
+
+    Attributes
+    ----------
+    standard_error : array
+        Above 0; of dropped weights it means nothing.
+    q_value : array
+        The false-discovery rate of calling real all weights that are at least as convincing; 1: nothing is known.
+
+    Privacy
+    -------
+    Post-processing: made from released values.
+    """
+
+    standard_error: FloatArray
+    q_value: FloatArray
+
+
+@dataclass(frozen=True)
 class Weights:
     """A linear model: ``coef`` of shape (outputs, features) and one intercept per output.
 
-    On features scaled to [-1, 1], or, within a descent, on standardised ones.
+    On features scaled to [-1, 1], or, within a descent, on standardised ones. ``evidence`` is there where a method
+    can tell how sure its weights are.
     """
 
     coef: FloatArray
     intercept: FloatArray
+    evidence: Evidence | None = None
+
+    def divided_by(self, scale: FloatArray) -> Weights:
+        """Return the weights by other units, one number for each feature."""
+        told = self.evidence
+        evidence = None if told is None else replace(told, standard_error=told.standard_error / np.abs(scale))
+        # Adding zero makes 0.0 of -0.0, which would show the sign of a weight that was dropped.
+        return Weights(self.coef / scale + 0.0, self.intercept + 0.0, evidence)
 
 
 class Selector(Protocol):

@@ -1,0 +1,85 @@
+"""Standard errors, intervals and reliability of the weights, for estimators whose method can tell."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.bounded import FloatArray
+from ..model.inference import LEVEL, Inference
+from ..optim.frank_wolfe import Weights
+
+
+class WeightInference:
+    """What ``inference_`` says, under the names that people look for."""
+
+    coef_: FloatArray
+    inference_: Inference | None
+    _covers: str
+
+    def _note_evidence(self, fitted: Weights) -> None:
+        evidence = fitted.evidence
+        if evidence is None:
+            self.inference_ = None
+            return
+        errors = np.where(fitted.coef != 0, evidence.standard_error, np.nan)
+        self.inference_ = Inference(errors, evidence.q_value, self._covers)
+
+    @property
+    def coef_se_(self) -> FloatArray:
+        """Standard errors of ``coef_``, in the same units; NaN where a weight was dropped.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        return self._told().standard_error
+
+    @property
+    def q_values_(self) -> FloatArray:
+        """For each weight the false-discovery rate of calling real all that are at least as convincing.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        return self._told().q_value
+
+    @property
+    def reliable_(self) -> NDArray[np.bool_]:
+        """Which weights can be told from noise, with a false-discovery rate of 5 % over all candidates.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        return self._told().reliable
+
+    def conf_int(self, level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
+        """Return intervals of the weights, in the features' own units.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            How often such intervals cover what ``inference_.covers`` says, between 0 and 1.
+
+        Returns
+        -------
+        lower, upper : array
+            In the shape of ``coef_``; NaN where a weight was dropped.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        return self._told().intervals(self.coef_, level)
+
+    def _told(self) -> Inference:
+        check_is_fitted(self)
+        if self.inference_ is None:
+            raise AttributeError(
+                f"this fit of {type(self).__name__} cannot tell how sure its weights are: it has no standard errors, "
+                "intervals or q-values (inference_ is None)"
+            )
+        return self.inference_

@@ -1,0 +1,91 @@
+"""How sure a model is of each of its weights: standard errors, intervals, and which of them can be believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from .. import checks
+from ..data.bounded import FloatArray
+
+LEVEL = 0.95
+"""The level of intervals wherever a model is shown."""
+
+FALSE_DISCOVERY_RATE = 0.05
+"""The share of reliable weights that may be noise, over all candidates taken together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """How sure each weight is, in the order and shape of the weights: one row for each output.
+
+    Attributes
+    ----------
+    standard_error : array
+        In the unit of the weight and above 0; NaN where a weight was dropped.
+    q_value : array
+        Between 0 and 1, for dropped weights too: the false-discovery rate of calling real everything that is at least
+        as convincing; 1 where nothing is known.
+    covers : str
+        What intervals cover, as the end of the sentence "95 % intervals cover …", without a full stop.
+
+    Privacy
+    -------
+    Post-processing: made from released values.
+    """
+
+    standard_error: FloatArray
+    q_value: FloatArray
+    covers: str
+
+    @property
+    def reliable(self) -> NDArray[np.bool_]:
+        """Weights that were kept and have a false-discovery rate of at most 5 %."""
+        return ~np.isnan(self.standard_error) & (self.q_value <= FALSE_DISCOVERY_RATE)
+
+    def intervals(self, coef: FloatArray, level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
+        """Return lower and upper ends of the weights' intervals; NaN where a weight was dropped.
+
+        Parameters
+        ----------
+        coef : array
+            The weights, in the unit of the standard errors.
+        level : float, default=0.95
+            How often such intervals cover what they are about, between 0 and 1.
+
+        Returns
+        -------
+        lower, upper : array
+            In the shape of ``coef``.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        reach = -ndtri((1 - checks.share("level", level)) / 2) * self.standard_error
+        return coef - reach, coef + reach
+
+    def divided_by(self, scale: FloatArray) -> Inference:
+        """Return the same for weights that are divided by ``scale``, one number for each feature.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        with np.errstate(over="ignore"):
+            return replace(self, standard_error=self.standard_error / np.abs(scale))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all numbers are the same, NaN among them."""
+        if not isinstance(other, Inference):
+            return NotImplemented
+        return (
+            np.array_equal(self.standard_error, other.standard_error, equal_nan=True)
+            and np.array_equal(self.q_value, other.q_value)
+            and self.covers == other.covers
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
