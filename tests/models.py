@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.model import FittedModel
+from hardzero.model.inference import Inference
 from hardzero.model.statement import PrivacyStatement
 from hardzero.privacy.accounting import spent
 from hardzero.privacy.budget import Neighbours
@@ -59,6 +60,7 @@ def made_up(
     delta=1e-6,
     events=None,
     n_rows=None,
+    inference=None,
 ):
     """A model that nobody fitted."""
     return FittedModel(
@@ -78,10 +80,16 @@ def made_up(
             seeded=seeded,
             n_rows=n_rows,
         ),
+        inference_scaled=inference,
     )
 
 
-def made_up_with_schema(coef=None, schema=SCHEMA):
+def sure(standard_errors, q_values, covers="the weights given the kept features; selection is not accounted for"):
+    """How sure weights of scaled features are; None stands for a weight that was dropped."""
+    return Inference(np.array(standard_errors, dtype=float), np.array(q_values, dtype=float), covers)
+
+
+def made_up_with_schema(coef=None, schema=SCHEMA, inference=None):
     """The same for a table."""
     return FittedModel(
         method="SparsePrivateLogisticRegression",
@@ -93,6 +101,7 @@ def made_up_with_schema(coef=None, schema=SCHEMA):
         intercept_scaled=(0.25,),
         privacy=PrivacyStatement(1.0, 1e-6, Neighbours.REPLACE_ONE, (Selection(0.1),), ("the bounds",)),
         schema=schema,
+        inference_scaled=inference,
     )
 
 
@@ -112,6 +121,13 @@ EVENTS = st.recursive(
 
 
 @st.composite
+def inferences(draw, coef):
+    """Anything that can be known about these weights."""
+    errors = [[draw(_AMOUNT) if weight else None for weight in row] for row in coef]
+    return sure(errors, [[draw(st.floats(0, 1)) for _ in row] for row in coef], draw(TEXT))
+
+
+@st.composite
 def models(draw, names=TEXT):
     """Any model without a schema: a regression, two classes or more."""
     kind = draw(st.sampled_from([TEXT, st.integers(-9, 9), FINITE, st.booleans()]))
@@ -120,6 +136,7 @@ def models(draw, names=TEXT):
     feature = st.builds(Feature, names, names, st.none() | names, FINITE, st.floats(1e-3, 1e6), st.none() | names)
     rows = st.lists(st.just(0.0) | FINITE, min_size=n_features, max_size=n_features).map(tuple)
     pairs = st.tuples(FINITE, FINITE).map(sorted).map(tuple)
+    coef = tuple(draw(st.lists(rows, min_size=n_rows, max_size=n_rows)))
     private = draw(st.booleans())
     delta = draw(st.floats(1e-12, 0.5))
     events = tuple(draw(st.lists(EVENTS, min_size=1, max_size=3))) if private else (NotPrivate(draw(TEXT)),)
@@ -129,7 +146,7 @@ def models(draw, names=TEXT):
         classes=tuple(classes),
         features=tuple(draw(st.lists(feature, min_size=n_features, max_size=n_features))),
         bounds=tuple(draw(st.lists(pairs, min_size=n_features, max_size=n_features))),
-        coef_scaled=tuple(draw(st.lists(rows, min_size=n_rows, max_size=n_rows))),
+        coef_scaled=coef,
         intercept_scaled=tuple(draw(st.lists(FINITE, min_size=n_rows, max_size=n_rows))),
         privacy=PrivacyStatement(
             spent(events, delta).epsilon * draw(st.floats(1, 2)),
@@ -142,4 +159,5 @@ def models(draw, names=TEXT):
             n_rows=draw(st.none() | st.integers(1, 10**9)),
         ),
         hardzero_version=draw(TEXT),
+        inference_scaled=draw(st.none() | inferences(coef)),
     )

@@ -19,7 +19,7 @@ from hardzero.privacy.events import NotPrivate, Selection
 from hardzero.schema.columns import Schema, Target
 from hardzero.schema.encoder import SchemaEncoder
 
-from ..models import SCHEMA, fitted_on_table, made_up, made_up_with_schema, models, table
+from ..models import SCHEMA, fitted_on_table, made_up, made_up_with_schema, models, sure, table
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_a_file_holds_released_and_public_values_only(binary):
     content = json.loads(FittedModel.from_estimator(binary).to_json())
     assert set(content) == {
         "format", "version", "hardzero", "method", "parameters", "classes", "positive", "features", "coefficients",
-        "schema", "privacy",
+        "inference", "schema", "privacy",
     }  # fmt: skip
     assert content["hardzero"] == hardzero.__version__
     assert content["parameters"]["epsilon"] == 5.0
@@ -196,7 +196,7 @@ def changed(path, value):
     ("path", "value", "problem"),
     [
         (["format"], "pickle", "format is not"),
-        (["version"], 3, "version is 3"),
+        (["version"], 4, "version is 4; this hardzero reads versions 1 to 3"),
         (["version"], True, "version must be a whole number"),
         (["version"], ..., "no version"),
         (["method"], ..., "method is missing"),
@@ -285,7 +285,8 @@ def places(part, path=()):
         yield from places(inner, (*path, key))
 
 
-WITH_SCHEMA = made_up_with_schema().to_json()
+KNOWN = sure([[0.5, None, 0.25, None, 1.0, None, 0.125]], [[0.0, 1.0, 0.03, 1.0, 0.4, 0.9, 0.2]])
+WITH_SCHEMA = made_up_with_schema(inference=KNOWN).to_json()
 PLACES = [path for path in places(json.loads(WITH_SCHEMA)) if path]
 
 

@@ -22,6 +22,8 @@ from ..data.bounded import FloatArray
 from ..schema.columns import Feature, Schema
 from ..version import __version__
 from .fields import ModelFileError, parse
+from .inference import Inference
+from .inference_json import inference_to_dict
 from .matrix import matrix_of
 from .prediction import LinearPredictions, linear_margins
 from .reader import FORMAT, VERSION, read_parts
@@ -57,6 +59,8 @@ class FittedModel(LinearPredictions):
         How a table becomes the matrix; without it the matrix is in the features' own units.
     hardzero_version : str
         Version of the library that fitted the model.
+    inference_scaled : Inference or None
+        How sure each of ``coef_scaled`` is; None where the method cannot tell, and in files of versions 1 and 2.
 
     Privacy
     -------
@@ -73,6 +77,7 @@ class FittedModel(LinearPredictions):
     privacy: PrivacyStatement
     schema: Schema | None = None
     hardzero_version: str = __version__
+    inference_scaled: Inference | None = None
 
     @classmethod
     def from_estimator(
@@ -115,9 +120,8 @@ class FittedModel(LinearPredictions):
     @cached_property
     def coef_original(self) -> FloatArray:
         """Weights by the features' own units, one row as in ``coef_scaled``."""
-        scale = np.array([feature.scale for feature in self.features])
         with np.errstate(over="ignore"):
-            return np.asarray(np.array(self.coef_scaled) / scale + 0.0)  # never a negative zero
+            return np.asarray(np.array(self.coef_scaled) / self._scale + 0.0)  # never a negative zero
 
     @cached_property
     def intercept_original(self) -> FloatArray:
@@ -126,10 +130,25 @@ class FittedModel(LinearPredictions):
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(np.array(self.intercept_scaled) - self.coef_original @ offset + 0.0)
 
+    @cached_property
+    def inference_original(self) -> Inference | None:
+        """How sure weights by the features' own units are, if the method can tell."""
+        return None if self.inference_scaled is None else self.inference_scaled.divided_by(self._scale)
+
+    @property
+    def _scale(self) -> FloatArray:
+        return np.array([feature.scale for feature in self.features])
+
     @property
     def kept(self) -> NDArray[np.intp]:
         """Features with a nonzero weight."""
         return np.flatnonzero(np.any(np.array(self.coef_scaled) != 0, axis=0))
+
+    @property
+    def reliable(self) -> NDArray[np.intp] | None:
+        """Features with a weight that can be told from noise, or None where the method cannot tell."""
+        told = self.inference_scaled
+        return None if told is None else np.flatnonzero(np.any(told.reliable, axis=0))
 
     def encode(self, table: Any) -> Any:
         """Return the matrix that this model predicts from a table, by its schema.
@@ -216,6 +235,7 @@ class FittedModel(LinearPredictions):
                 },
                 "original": {"weights": self.coef_original.tolist(), "intercepts": self.intercept_original.tolist()},
             },
+            "inference": inference_to_dict(self.inference_scaled, self._scale),
             "schema": None if self.schema is None else self.schema.to_dict(),
             "privacy": statement_to_dict(self.privacy),
         }

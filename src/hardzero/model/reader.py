@@ -9,13 +9,15 @@ import numpy as np
 from ..data.bounded import FloatArray
 from ..schema.columns import Feature, Schema
 from .fields import Field, ModelFileError
+from .inference_json import inference_from_field
 from .source import Label, Pair, bounds_of_schema
 from .statement_json import statement_from_field
 
 FORMAT = "hardzero-model"
-VERSION = 2
-_VERSIONS = (1, 2)
-"""What can be read: version 2 added the number of rows to the privacy statement."""
+VERSION = 3
+"""What is written; every version from 1 on can be read.
+
+Version 2 added the number of rows to the privacy statement, version 3 how sure each weight is."""
 
 _KEYS = (
     "format",
@@ -30,6 +32,7 @@ _KEYS = (
     "schema",
     "privacy",
 )
+_SINCE_VERSION_3 = ("inference",)
 _FEATURE_KEYS = ("name", "column", "category", "offset", "scale", "unit", "lower", "upper")
 _AGREEMENT = 1e-9
 """How closely two ways to write the same weights must agree."""
@@ -43,13 +46,14 @@ def read_parts(field: Field) -> dict[str, Any]:
     Post-processing.
     """
     version = _read_version(field)
-    entries = field.object(_KEYS)
+    entries = field.object(_KEYS + (_SINCE_VERSION_3 if version > 2 else ()))
     classes = _read_classes(entries["classes"], entries["positive"])
     described = [_read_feature(feature) for feature in entries["features"].items()]
     if not described:
         entries["features"].fail("must not be empty")
     features, bounds = tuple(f for f, _ in described), tuple(b for _, b in described)
     coef, intercept = _read_weights(entries["coefficients"], len(classes), features)
+    scale = np.array([feature.scale for feature in features])
     parameters = {
         _read_name(Field(name, f"the parameter's name {name!r}")): entry.plain()
         for name, entry in entries["parameters"].entries().items()
@@ -65,6 +69,7 @@ def read_parts(field: Field) -> dict[str, Any]:
         "privacy": statement_from_field(entries["privacy"], version, parameters.get("calibration")),
         "schema": _read_schema(entries["schema"], classes, features, bounds),
         "hardzero_version": entries["hardzero"].text(),
+        "inference_scaled": inference_from_field(entries.get("inference", Field(None, "")), coef, scale),
     }
 
 
@@ -76,8 +81,8 @@ def _read_version(field: Field) -> int:
     if "version" not in entries:
         field.fail("has no version")
     version = entries["version"].whole(at_least=1)
-    if version not in _VERSIONS:
-        entries["version"].fail(f"is {version}; this hardzero reads versions {' and '.join(map(str, _VERSIONS))}")
+    if version > VERSION:
+        entries["version"].fail(f"is {version}; this hardzero reads versions 1 to {VERSION}")
     return version
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..data.bounded import Bounds
 from ..schema.columns import Feature, Schema
 from .fields import ModelFileError
+from .inference import Inference
 
 Label = str | int | float | bool
 Pair = tuple[float, float]
@@ -40,13 +41,16 @@ def parts_of(
     intercept = np.atleast_1d(np.asarray(estimator.intercept_, dtype=np.float64))
     classes = labels_of(getattr(estimator, "classes_", ()))
     features, bounds = columns_of(estimator, coef.shape[1], schema, feature_names)
+    inference: Inference | None = getattr(estimator, "inference_", None)
     if schema is not None:
         if sorted(map(str, classes)) != sorted(schema.target.classes):
             raise ModelFileError("classes are not those of the schema's target; fit with classes=target.classes")
         if len(classes) == 2 and str(classes[0]) == schema.target.positive:
             classes, coef, intercept = classes[::-1], -coef, -intercept
     else:
-        coef = coef * [feature.scale for feature in features]
+        scale = np.array([feature.scale for feature in features])
+        coef = coef * scale
+        inference = None if inference is None else inference.divided_by(1 / scale)
     statement = estimator.privacy_
     return {
         "method": type(estimator).__name__,
@@ -58,6 +62,7 @@ def parts_of(
         "intercept_scaled": tuple(intercept.tolist()),
         "privacy": dataclasses.replace(statement, assumed_public=(*statement.assumed_public, *assumed_public)),
         "schema": schema,
+        "inference_scaled": inference,
     }
 
 
