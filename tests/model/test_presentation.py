@@ -1,17 +1,20 @@
 """One presentation of a model: estimators, model files, the command line and reports say the same."""
 
+import json
+import math
+
 import numpy as np
 import pytest
 
 from hardzero import PrivateLassoRegression, SparsePrivateLogisticRegression
-from hardzero.cli.actions.inspect import describe
+from hardzero.cli.actions.inspect import describe, facts, to_json
 from hardzero.model import FittedModel
 from hardzero.model.prediction import linear_margins, probabilities
 from hardzero.model.presentation import contrasts, outputs_of, summary
 from hardzero.report.notebook import fragment
 from hardzero.schema.columns import Feature
 
-from ..models import made_up
+from ..models import made_up, sure
 
 CLASSES = {"number": None, "two": ["no", "yes"], "three": ["a", "b", "c"]}
 
@@ -100,3 +103,114 @@ def test_a_file_can_assume_more_than_its_estimator(estimator):
     assert file.privacy.assumed_public == (*before.assumed_public, "the schema")
     assert estimator.privacy_ is before
     assert "  - the schema" in summary(file)
+
+
+# --- How sure weights are -------------------------------------------------------------------------------------------
+
+NAMES = ("age", "country=x", "sex=f", "gain", "zip")
+KNOWN = sure([[0.1, 4.0, 0.25, None, 1.0]], [[0.001, 0.3, 0.05, 0.01, 0.051]])
+"""Reliable are the first and the third; the largest weight is not, and the fourth was dropped."""
+
+
+def half_known(coef=((1.0, -8.0, -2.0, 0.0, 0.5),), inference=KNOWN, **more):
+    return made_up(names=NAMES, coef=coef, inference=inference, **more)
+
+
+def test_reliable_features_come_first_and_uncertain_ones_apart():
+    (output,) = outputs_of(half_known())
+    assert [effect.name for effect in output.effects] == ["sex=f", "age", "country=x", "zip"]
+    assert [effect.name for effect in output.leading] == ["sex=f", "age"]
+    assert [effect.name for effect in output.uncertain] == ["country=x", "zip"]
+
+
+def test_an_effect_knows_its_intervals():
+    (output,) = outputs_of(half_known())
+    effect = output.effects[0]
+    assert (effect.certainty.standard_error, effect.certainty.q_value) == (0.125, 0.05)  # the scale is 2
+    assert effect.interval == pytest.approx((-1 - 1.959964 * 0.125, -1 + 1.959964 * 0.125))
+    assert effect.change_interval == pytest.approx([4 * end for end in effect.interval])  # from -1 to 3
+    assert effect.change == pytest.approx(sum(effect.change_interval) / 2)
+
+
+def test_where_nothing_is_known_all_features_lead_by_their_size():
+    (output,) = outputs_of(half_known(inference=None))
+    assert [effect.name for effect in output.leading] == ["country=x", "sex=f", "age", "zip"]
+    assert output.uncertain == ()
+    assert all(effect.interval is effect.change_interval is None for effect in output.effects)
+    assert "interval" not in summary(half_known(inference=None))
+    assert "reliable" not in summary(half_known(inference=None))
+
+
+def test_a_summary_lists_reliable_features_with_intervals_then_what_may_be_noise():
+    lines = summary(half_known()).splitlines()
+    assert lines[0] == "yes against no: 4 of 5 features kept, 2 of them reliable"
+    assert lines[1].split("  ")[0] == "feature"
+    assert lines[1].count("95 % interval") == 2
+    assert lines[2].split() == [
+        *("sex=f", "-1", "-1.24", "to", "-0.755", "per", "years"),
+        *("0.3679", "0.288", "to", "0.47", "0.01832"),
+    ]
+    assert lines[3].startswith("age")
+    assert lines[4].startswith("intercept")
+    assert lines[5] == "cannot be told from noise: 2 of the kept features, with weights that may be chance"
+    assert lines[6].split() == ["country=x", "-4", "-7.92", "to", "-0.0801"]
+    assert lines[7].split() == ["zip", "+0.25", "-0.73", "to", "+1.23"]
+    assert lines[9] == "95 % intervals cover the weights given the kept features; selection is not accounted for."
+    assert "at most 5 % over all 5 candidates" in lines[10]
+
+
+def test_noise_alone_has_no_first_line():
+    model = half_known(inference=sure([[0.1, 4.0, 0.25, None, 1.0]], [[1.0] * 5]))
+    lines = summary(model).splitlines()
+    assert lines[0].endswith("4 of 5 features kept, 0 of them reliable")
+    assert lines[1].startswith("intercept")
+    assert lines[2].startswith("cannot be told from noise: 4 of")
+
+
+def test_each_class_has_its_own_reliable_features():
+    coef = ((1.0, 0.0), (0.0, 2.0), (3.0, 0.5))
+    known = sure([[0.1, None], [None, 0.1], [0.1, 0.1]], [[0.9, 1.0], [1.0, 0.01], [0.9, 0.02]])
+    model = made_up(names=("a", "b"), coef=coef, classes=("x", "y", "z"), inference=known)
+    first, second, third = outputs_of(model)
+    assert (first.leading, [effect.name for effect in first.uncertain]) == ((), ["a"])
+    assert [effect.name for effect in second.effects] == ["b"]
+    assert [effect.name for effect in third.effects] == ["b", "a"]
+    text = summary(model)
+    assert text.count("cannot be told from noise: 1 of") == 2
+    assert text.count("95 % intervals cover") == 1
+    assert "over all 6 candidates" in text
+
+
+def test_an_odds_ratio_near_one_can_be_told_from_it():
+    model = made_up(names=("gain",), coef=((4e-4,),), inference=sure([[2e-5]], [[0.0]]))
+    assert "1.0002  1.00018 to 1.00022" in summary(model)
+
+
+def test_a_regression_has_intervals_of_its_change():
+    model = made_up(names=("age",), coef=((2.0,),), classes=(), inference=sure([[0.5]], [[0.01]]))
+    head, row = summary(model).splitlines()[1:3]
+    assert head.endswith("95 % interval")
+    assert row.split() == ["age", "+1", "+0.51", "to", "+1.49", "per", "years", "+4", "+2.04", "to", "+5.96"]
+
+
+def test_machines_are_told_the_same():
+    told = json.loads(to_json(facts(half_known())))
+    assert told["reliable"] == ["age", "sex=f"]
+    assert told["standard_errors"] == [[0.05, 2.0, 0.125, None, 0.5]]
+    assert told["q_values"] == KNOWN.q_value.tolist()
+    assert told["covers"] == KNOWN.covers
+    unknown = facts(half_known(inference=None))
+    assert [unknown[name] for name in ("reliable", "standard_errors", "q_values", "covers")] == [None] * 4
+
+
+def test_what_a_file_says_about_coverage_moves_no_cursor():
+    text = summary(half_known(inference=sure(KNOWN.standard_error, KNOWN.q_value, "\x1b[2Jeverything")))
+    assert "\x1b" not in text
+    assert "cover \\x1b[2Jeverything" in text
+
+
+def test_intervals_beyond_all_numbers_are_written():
+    model = made_up(names=("a",), coef=((1e300,),), inference=sure([[1e306]], [[0.01]]))
+    (output,) = outputs_of(model)
+    assert all(map(math.isfinite, output.effects[0].interval))
+    assert "a " in summary(model)

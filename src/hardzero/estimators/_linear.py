@@ -139,7 +139,9 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         str
             For each kept feature its weight in the feature's own unit and, for classifiers, two odds ratios: the
             factor by which the odds change when the feature grows by one unit, and from its lower to its upper bound.
-            For a regression, how much the prediction changes from the lower to the upper bound.
+            For a regression, how much the prediction changes from the lower to the upper bound. Where the fit can
+            tell how sure its weights are, reliable features come first, with 95 % intervals, and those that cannot be
+            told from noise stand apart.
 
         Privacy
         -------

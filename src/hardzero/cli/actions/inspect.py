@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from ...model import FittedModel
+from ...model.inference_json import error_rows
 from ...model.plain_text import is_control, shown
 from ...model.presentation import summary
 
@@ -28,7 +29,7 @@ def facts(model: FittedModel) -> dict[str, Any]:
     -------
     Post-processing.
     """
-    privacy = model.privacy
+    privacy, told, reliable = model.privacy, model.inference_original, model.reliable
     return {
         "method": model.method,
         "private": privacy.is_private,
@@ -42,6 +43,10 @@ def facts(model: FittedModel) -> dict[str, Any]:
         "kept": [model.features[j].name for j in model.kept],
         "coefficients": model.coef_original.tolist(),
         "intercepts": model.intercept_original.tolist(),
+        "reliable": None if reliable is None else [model.features[j].name for j in reliable],
+        "standard_errors": None if told is None else error_rows(told),
+        "q_values": None if told is None else told.q_value.tolist(),
+        "covers": None if told is None else told.covers,
     }
 
 
