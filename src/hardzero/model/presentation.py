@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -174,6 +174,16 @@ def how_sure(model: FittedModel) -> tuple[str, ...]:
     )
 
 
+def reliable_of(reliable: Sized | None) -> str:
+    """Return how many of the kept features are reliable, to be said after how many there are; nothing if unknown.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    return "" if reliable is None else f", {len(reliable):,} of them reliable"
+
+
 def summary(model: FittedModel) -> str:
     """Return the kept features, largest change first, and the privacy statement, as text for a terminal.
 
@@ -192,8 +202,7 @@ def summary(model: FittedModel) -> str:
 
 
 def _block(model: FittedModel, output: Output) -> str:
-    is_told = model.inference_scaled is not None and output.effects
-    reliable = f", {len(output.leading)} of them reliable" if is_told else ""
+    reliable = reliable_of(output.leading if model.inference_scaled is not None and output.effects else None)
     lines = [f"{shown(output.label)}: {len(output.effects)} of {len(model.features)} features kept{reliable}"]
     if output.leading:
         has_units = any(effect.unit for effect in output.leading)

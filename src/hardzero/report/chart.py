@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..model.presentation import Effect
+from ..model.presentation import Effect, Ends
 from . import wording
 
 MOST_BARS = 25
@@ -20,6 +20,7 @@ _ODDS_AXES = (
     (1000.0, (0.001, 0.03, 1.0, 30.0, 1000.0)),
 )
 _TOP, _ROW, _BAR = 34.0, 38.0, 12.0
+_ROOM = 1.0001  # what is rounding beyond the axis
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,17 @@ class Tick:
 
 
 @dataclass(frozen=True)
+class Whisker:
+    """An interval: a line across the bar, with caps where its ends are on the axis."""
+
+    start: float
+    end: float
+    caps: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Bar:
-    """One feature; ``leaves`` says that the bar goes on beyond the axis."""
+    """One feature; ``leaves`` says that the bar or its whisker goes on beyond the axis."""
 
     name: str
     value: str
@@ -42,6 +52,7 @@ class Bar:
     y: float
     grows: bool
     leaves: bool
+    whisker: Whisker | None
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,7 @@ def draw(effects: tuple[Effect, ...], *, as_odds: bool) -> Chart:
     Post-processing.
     """
     shown = effects[:MOST_BARS]
-    largest = max((abs(effect.change) for effect in shown), default=1.0)
+    largest = max((_reach(effect) for effect in shown), default=1.0)
     limit, ticks = _odds_axis(largest) if as_odds else _plain_axis(largest)
     bars = tuple(_bar(effect, limit, _TOP + i * _ROW, as_odds) for i, effect in enumerate(shown))
     return Chart(bars, ticks, _TOP + len(shown) * _ROW + 6)
@@ -89,13 +100,30 @@ def slices(shares: list[float]) -> list[Slice]:
     return [Slice(start, 100 * share, i + 1) for i, (start, share) in enumerate(zip(starts, shares, strict=True))]
 
 
+def _reach(effect: Effect) -> float:
+    """How far a bar and its whisker go from the middle."""
+    return max(abs(value) for value in effect.change_interval or (effect.change,))
+
+
 def _bar(effect: Effect, limit: float, y: float, as_odds: bool) -> Bar:
     reach = 50 * min(abs(effect.change) / limit, 1.0)
     grows = effect.change > 0
-    value = wording.times(effect.change) if as_odds else wording.signed(effect.change)
     return Bar(
-        effect.name, value, 50 if grows else 50 - reach, reach, y, grows, leaves=abs(effect.change) > limit * 1.0001
+        name=effect.name,
+        value=wording.times(effect.change) if as_odds else wording.signed(effect.change),
+        start=50 if grows else 50 - reach,
+        width=reach,
+        y=y,
+        grows=grows,
+        leaves=_reach(effect) > limit * _ROOM,
+        whisker=None if effect.change_interval is None else _whisker(effect.change_interval, limit),
     )
+
+
+def _whisker(interval: Ends, limit: float) -> Whisker:
+    start, end = (50 + 50 * min(max(value / limit, -1.0), 1.0) for value in interval)
+    inside = [abs(value) <= limit * _ROOM for value in interval]
+    return Whisker(start, end, tuple(place for place, shown in zip((start, end), inside, strict=True) if shown))
 
 
 def _odds_axis(largest: float) -> tuple[float, tuple[Tick, ...]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from ..model import FittedModel
 from ..model.plain_text import shown
-from ..model.presentation import Output, effect_heads, outputs_of
+from ..model.presentation import NOISE, Effect, Ends, Output, effect_heads, how_sure, outputs_of, reliable_of
 from . import privacy, wording
 
 _MOST_ROWS = 15
@@ -24,11 +25,13 @@ def fragment(model: FittedModel) -> str:
     """
     why = privacy.stamp(model.privacy)
     promise = f"<strong>NOT PRIVATE.</strong> {escape(why)}" if why else escape(_promise(model))
-    tables = "".join(_table(model, output) for output in outputs_of(model))
+    tables = "".join(_leading(model, output) + _uncertain(output) for output in outputs_of(model))
+    kept = (
+        f"{len(model.kept):,} of {wording.counted(len(model.features), 'feature')} kept{reliable_of(model.reliable)}"
+    )
     return (
-        f'<div class="hardzero-model"><p><strong>{_text(model.method)}</strong>: '
-        f"{len(model.kept):,} of {wording.counted(len(model.features), 'feature')} kept</p>"
-        f"{tables}<p>{promise}</p>{_weak(model)}</div>"
+        f'<div class="hardzero-model" style="overflow-x:auto"><p><strong>{_text(model.method)}</strong>: {kept}</p>'
+        f"{tables}{_how_sure(model)}<p>{promise}</p>{_weak(model)}</div>"
     )
 
 
@@ -46,24 +49,57 @@ def _promise(model: FittedModel) -> str:
     return f"{privacy.guarantee(model.privacy)}, {model.privacy.neighbours.value} neighbours"
 
 
-def _table(model: FittedModel, output: Output) -> str:
-    head = "".join(f'<th scope="col" style="{_CELL}">{text}</th>' for text in ("weight", *effect_heads(model)))
-    rows = []
-    for effect in output.effects[:_MOST_ROWS]:
-        if model.is_classifier:
-            cells = [wording.ratio(effect.weight), wording.ratio(effect.change)]
-        else:
-            cells = [wording.signed(effect.change)]
-        numbers = "".join(
-            f'<td style="{_CELL}">{escape(text)}</td>' for text in [wording.signed(effect.weight), *cells]
-        )
-        rows.append(f'<tr><th scope="row" style="{_NAME}"><bdi>{_text(effect.name)}</bdi></th>{numbers}</tr>')
-    rest = len(output.effects) - _MOST_ROWS
+def _how_sure(model: FittedModel) -> str:
+    meaning = " ".join(map(_text, how_sure(model)))
+    return f"<p>{meaning}</p>" if meaning else ""
+
+
+def _leading(model: FittedModel, output: Output) -> str:
+    caption = f"{_text(output.label)}, intercept {wording.signed(output.intercept)}"
+    if output.uncertain and not output.leading:
+        return f"<p>{caption}: no feature is reliable</p>"
+    rows = [_row(effect, _cells(effect, model.is_classifier)) for effect in output.leading[:_MOST_ROWS]]
+    rest = len(output.leading) - _MOST_ROWS
     more = f"<p>and {wording.counted(rest, 'smaller effect')}; summary() shows all</p>" if rest > 0 else ""
+    return _table(caption, ("weight", *effect_heads(model)), rows) + more
+
+
+def _uncertain(output: Output) -> str:
+    """Folded: the shorter list of what may be chance."""
+    if not output.uncertain:
+        return ""
+    count = wording.counted(len(output.uncertain), "kept feature")
+    rows = [_row(effect, [_weight(effect)]) for effect in output.uncertain]
+    return f"<details><summary>{count} {NOISE}</summary>{_table(_text(output.label), ('weight',), rows)}</details>"
+
+
+def _table(caption: str, heads: Sequence[str], rows: Sequence[str]) -> str:
+    head = "".join(f'<th scope="col" style="{_CELL}">{text}</th>' for text in heads)
     return (
         '<table style="border-collapse:collapse;margin:.6em 0">'
-        f'<caption style="text-align:left">{_text(output.label)}, '
-        f"intercept {wording.signed(output.intercept)}</caption>"
+        f'<caption style="text-align:left">{caption}</caption>'
         f'<thead><tr><th scope="col" style="{_NAME}">feature</th>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table>{more}"
+        f"<tbody>{''.join(rows)}</tbody></table>"
     )
+
+
+def _row(effect: Effect, cells: Sequence[str]) -> str:
+    numbers = "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells)
+    return f'<tr><th scope="row" style="{_NAME}"><bdi>{_text(effect.name)}</bdi></th>{numbers}</tr>'
+
+
+def _cells(effect: Effect, as_odds: bool) -> list[str]:
+    if not as_odds:
+        return [_weight(effect), _cell(wording.signed(effect.change), effect.change_interval, as_odds=False)]
+    per_unit = _cell(wording.ratio(effect.weight), effect.interval, as_odds=True)
+    return [_weight(effect), per_unit, _cell(wording.ratio(effect.change), effect.change_interval, as_odds=True)]
+
+
+def _weight(effect: Effect) -> str:
+    return _cell(wording.signed(effect.weight), effect.interval, as_odds=False)
+
+
+def _cell(number: str, interval: Ends | None, *, as_odds: bool) -> str:
+    """A number, and below it its interval where there is one."""
+    ends = "" if interval is None else f"<br><small>{escape(wording.ends(interval, as_odds=as_odds))}</small>"
+    return escape(number) + ends

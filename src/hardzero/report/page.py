@@ -10,7 +10,7 @@ from ..atomic import write_atomically
 from ..checks import require
 from ..model import FittedModel
 from ..model.plain_text import shown
-from ..model.presentation import contrasts, outputs_of
+from ..model.presentation import INTERVAL, NOISE, contrasts, how_sure, outputs_of, reliable_of
 from . import chart, privacy, wording
 from .rerun import snippet
 
@@ -49,7 +49,10 @@ def render_report(model: FittedModel, *, title: str | None = None) -> str:
             title=title or _title(model),
             headline=_headline(model),
             stamp=privacy.stamp(model.privacy),
-            outputs=[(output, chart.draw(output.effects, as_odds=model.is_classifier)) for output in outputs],
+            outputs=[(output, chart.draw(output.leading, as_odds=model.is_classifier)) for output in outputs],
+            how_sure=" ".join(how_sure(model)),
+            interval_head=INTERVAL,
+            noise=NOISE,
             has_units=any(effect.unit for output in outputs for effect in output.effects),
             dropped=names[:_MOST_NAMES],
             dropped_count=len(names),
@@ -151,7 +154,7 @@ def _headline(model: FittedModel) -> str:
         what = f"tells {model.classes[1]} from {model.classes[0]}"
     else:
         what = f"tells {len(model.classes)} classes apart"
-    used = f"{len(model.kept):,} of {wording.counted(len(model.features), 'feature')}"
+    used = f"{len(model.kept):,} of {wording.counted(len(model.features), 'feature')}{reliable_of(model.reliable)}"
     if not model.privacy.is_private:
         return f"This model {what} using {used}, and is not private."
     weak = " weak" if model.privacy.weaknesses else ""

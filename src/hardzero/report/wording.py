@@ -29,9 +29,9 @@ def _without_zeros(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def signed(value: float) -> str:
+def signed(value: float, digits: int = 4) -> str:
     """Return a number with its sign."""
-    return ("+" if value > 0 else "") + number(value)
+    return ("+" if value > 0 else "") + number(value, digits)
 
 
 def ratio(log_odds: float) -> str:
@@ -75,6 +75,12 @@ def one_in(probability: float) -> str:
 def interval(lower: float, upper: float) -> str:
     """Return two bounds in words."""
     return f"{number(lower, 10)} to {number(upper, 10)}"
+
+
+def ends(interval: tuple[float, float], *, as_odds: bool) -> str:
+    """Return both ends of an interval, of log-odds as odds ratios; one where both are beyond what figures tell."""
+    texts = [ratio(end) if as_odds else signed(end, 3) for end in interval]
+    return " to ".join(dict.fromkeys(texts))
 
 
 def counted(count: int, noun: str) -> str:
