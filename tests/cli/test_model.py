@@ -20,7 +20,9 @@ from typer.testing import CliRunner
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.cli import app
 from hardzero.cli.actions.demo import copy_sample
+from hardzero.estimators import select_refit
 from hardzero.model import FittedModel
+from hardzero.optim.frank_wolfe import Evidence, Weights
 
 SCHEMA = """
 [target]
@@ -128,6 +130,41 @@ def test_every_method_fits(folder, method):
     assert facts["private"] == (method != "lasso")
     assert facts["epsilon"] is None if method == "lasso" else facts["epsilon"] <= 50
     assert set(facts["kept"]) <= {"age", "town=north", "town=south", "town=other"}
+
+
+@pytest.mark.parametrize(("more", "prune"), [((), "none"), (("--prune", "reliable"), "reliable")])
+def test_pruning_reaches_the_method(folder, more, prune):
+    assert fit(folder, *more).exit_code == 0
+    assert FittedModel.load(folder / "model.json").parameters["prune"] == prune
+
+
+def test_other_methods_are_not_asked_to_prune(folder):
+    assert fit(folder, "--method", "dense", "--prune", "none").exit_code == 0
+    assert "prune" not in FittedModel.load(folder / "model.json").parameters
+
+
+def noisy_at_the_top(problem, plan, source):
+    """Weights of which the largest is noise."""
+    coef, q_value = np.zeros((1, problem.data.n_features)), np.ones((1, problem.data.n_features))
+    coef[0, :3], q_value[0, :3] = (0.5, 9.0, -0.25), (0.01, 0.6, 0.01)
+    return Weights(coef, np.zeros(1), Evidence(np.full(coef.shape, 0.1), q_value))
+
+
+def test_the_first_feature_is_never_one_that_cannot_be_told_from_noise(folder, monkeypatch):
+    pytest.importorskip("jinja2")
+    monkeypatch.setattr(select_refit, "select_and_refit", noisy_at_the_top)
+    said = fit(folder, "--report", folder / "report.html").output
+    assert call("inspect", folder / "model.json").output.endswith(said)
+    names = re.findall(r"^ *((?:age|town)\S*) ", said, flags=re.MULTILINE)
+    assert names == ["age", "town=south", "town=north"]
+    assert "cannot be told from noise: 1 of the kept features" in said
+    assert "cannot be told from noise" in (folder / "report.html").read_text()
+    shown = call("demo", "--output", folder / "demo").output
+    first = next(line for line in shown.splitlines() if "odds ratio" not in line and " to " in line)
+    model = FittedModel.load(folder / "demo" / "model.json")
+    assert first.split()[0] in {model.features[j].name for j in model.reliable}
+    told = json.loads(call("inspect", folder / "model.json", "--json").output)
+    assert told["reliable"] == ["age", "town=south"]
 
 
 def test_options_reach_the_method(folder):
@@ -296,6 +333,12 @@ TROUBLE = {
     "epsilon of zero": (lambda folder: None, ("--epsilon", "0"), "epsilon"),
     "delta of one": (lambda folder: None, ("--delta", "1"), "delta"),
     "an unknown option": (lambda folder: None, ("--option", "depth=3"), "max_features"),
+    "an option that has its own name": (lambda folder: None, ("--option", "prune=reliable"), "max_features"),
+    "pruning by a method that cannot": (
+        lambda folder: None,
+        ("--method", "admm", "--prune", "reliable"),
+        "--prune reliable: admm cannot tell which of its weights are reliable",
+    ),
     "a bad value": (lambda folder: None, ("--option", "max_features=0"), "max_features"),
     "dropping and exchanging": (
         replaced("people.toml", SCHEMA.format(positive="yes", missing="drop")),

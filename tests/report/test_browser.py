@@ -4,10 +4,11 @@ import itertools
 
 import pytest
 
+from hardzero.model.presentation import outputs_of
 from hardzero.report import write_report
 
 from ..browser import CONTRAST, needs_browser, running_browser
-from ..models import made_up, made_up_with_schema
+from ..models import made_up, made_up_with_schema, sure
 
 pytestmark = needs_browser
 
@@ -16,6 +17,11 @@ PAGES = {
     "table": made_up_with_schema(),
     "seeded": made_up(coef=((1.0, 0.5), (0.0, -2.0), (0.3, 0.0)), classes=("a", "b", "c"), seeded=True),
     "weak": made_up(epsilon=100.0, delta=0.1, n_rows=20_000),
+    "sure": made_up(
+        names=("age", "country=x", "sex=f", "gain", "zip"),
+        coef=((1.0, -8.0, -2.0, 0.0, 0.5),),
+        inference=sure([[0.1, 4.0, 0.25, None, 1.0]], [[0.001, 0.3, 0.05, 0.01, 0.051]]),
+    ),
     "hostile": made_up(names=HOSTILE),
     "long": made_up(["a very long name " * 8, *(f"feature_{i}" for i in range(60))], ((1.0,) * 30 + (0.0,) * 31,)),
 }
@@ -44,13 +50,36 @@ def test_the_console_stays_empty_and_nothing_is_loaded(opened):
 
 def test_chart_and_table_show_every_kept_feature(opened):
     browser, model = opened
-    kept = [row for row in model.coef_scaled if any(row)]
+    outputs = outputs_of(model)
     bars = browser.run("return [...document.querySelectorAll('figure rect:not(.slice)')].map(r => r.getBBox().width)")
-    assert len(bars) == sum(min(sum(weight != 0 for weight in row), 25) for row in kept)
+    assert len(bars) == sum(min(len(output.leading), 25) for output in outputs)
     assert min(bars) > 0
     names = browser.run("return [...document.querySelectorAll('#content tbody th bdi')].map(e => e.textContent)")
-    assert len(names) == sum(weight != 0 for row in kept for weight in row)
+    assert len(names) == sum(len(output.effects) for output in outputs)
     assert set(names) <= {feature.name for feature in model.features}
+
+
+def test_whiskers_lie_where_intervals_do(opened):
+    """Their lines are as long as their intervals, on one scale with the bars."""
+    browser, model = opened
+    drawn = browser.run(
+        "return [...document.querySelectorAll('.whisker.over')].map(g => g.firstElementChild.getBBox().width)"
+    )
+    known = [effect for output in outputs_of(model) for effect in output.leading if effect.certainty is not None]
+    assert len(drawn) == len(known)
+    bars = browser.run("return [...document.querySelectorAll('figure rect:not(.slice)')].map(r => r.getBBox().width)")
+    for width, bar, effect in zip(drawn, bars, known, strict=False):
+        low, high = effect.change_interval
+        assert width / bar == pytest.approx((high - low) / abs(effect.change), rel=0.01)
+
+
+def test_what_may_be_noise_is_folded_until_asked_for(opened):
+    browser, model = opened
+    folded = "return [...document.querySelectorAll('details.uncertain tbody th')].map(e => e.checkVisibility())"
+    uncertain = [effect for output in outputs_of(model) for effect in output.uncertain]
+    assert browser.run(folded) == [False] * len(uncertain)
+    browser.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert browser.run(folded) == [True] * len(uncertain)  # and stays so: its contrast is looked at below
 
 
 def test_all_links_lead_somewhere_on_the_page(opened):

@@ -27,7 +27,7 @@ from hardzero.privacy.events import PerturbedMinimum, Selection
 from hardzero.report import chart, page, render_report, rerun, wording, write_report
 from hardzero.report.notebook import fragment
 
-from ..models import made_up, made_up_with_schema, models, table
+from ..models import made_up, made_up_with_schema, models, sure, table
 
 VOID = {"meta", "link", "wbr", "br"}
 HEADINGS = [
@@ -195,6 +195,97 @@ def test_bars_reach_as_far_as_their_effects():
     plain = chart.draw(output.effects, as_odds=False)
     assert plain.ticks[-1].label == "+20"
     assert not plain.clipped
+
+
+KNOWN = made_up(
+    names=("age", "country=<x>", "sex=f", "gain", "zip"),
+    coef=((1.0, -8.0, -2.0, 0.0, 0.5),),
+    inference=sure([[0.1, 4.0, 0.25, None, 1.0]], [[0.001, 0.3, 0.05, 0.01, 0.051]]),
+)
+"""Reliable are the first and the third; the largest weight is not."""
+
+
+def test_reliable_features_come_first_and_noise_is_folded():
+    shown = Page(render_report(KNOWN))
+    rows = [text for path, text in shown.texts if path[-3:] == ("tr", "th", "bdi")]
+    assert rows == ["sex=f", "age", "country=<x>", "zip"]
+    assert [text for path, text in shown.texts if "details" in path and path[-2:] == ("th", "bdi")] == rows[2:]
+    assert shown.inside("summary") == ["2 kept features cannot be told from noise"]
+    assert "using 4 of 5 features, 2 of them reliable" in shown.text
+    assert "The largest is sex=f" in shown.text
+
+
+def test_numbers_have_their_intervals_and_the_page_says_what_they_cover():
+    shown = Page(render_report(KNOWN))
+    cells = shown.inside("td")
+    assert cells[:2] == ["−1", "−1.24 to −0.755"]
+    assert cells[4:8] == ["0.368", "0.288 to 0.47", "0.0183", "0.00687 to 0.0488"]
+    assert "cover the weights given the kept features; selection is not accounted for" in shown.text
+    assert "a false-discovery rate of at most 5 % over all 5 candidates" in shown.text
+    assert "No weight has an error bar" not in shown.text
+    assert "No weight has an error bar" in Page(render_report(made_up())).text
+
+
+def test_a_model_that_cannot_tell_speaks_of_no_intervals():
+    shown = Page(render_report(made_up()))
+    for word in ("interval", "reliable", "cannot be told from noise"):
+        assert word not in shown.text.lower()
+    assert not [value for _, value in shown.attributes if "whisker" in (value or "")]
+    assert [value for _, value in Page(render_report(KNOWN)).attributes if "whisker" in (value or "")]
+
+
+def test_a_page_can_have_nothing_reliable():
+    model = made_up(coef=((1.0, -2.0),), inference=sure([[1.0, 2.0]], [[0.5, 0.6]]))
+    shown = Page(render_report(model))
+    assert "No feature is reliable. The intercept is" in shown.text
+    assert "figure" not in shown.tags[: shown.tags.index("details")]
+    assert "no feature is reliable" in fragment(model)
+
+
+def test_each_class_folds_its_own_noise():
+    known = sure([[0.1, None], [None, 0.1], [0.1, 0.1]], [[0.9, 1.0], [1.0, 0.01], [0.9, 0.02]])
+    model = made_up(coef=((1.0, 0.0), (0.0, 2.0), (3.0, 0.5)), classes=("a", "b", "c"), inference=known)
+    assert Page(render_report(model)).inside("summary") == [
+        "1 kept feature of class a cannot be told from noise",
+        "1 kept feature of class c cannot be told from noise",
+    ]
+
+
+def test_whiskers_have_caps_only_on_the_axis():
+    known = sure([[0.25, 3.0, None]], [[0.0, 0.0, 1.0]])
+    (output,) = outputs_of(made_up(names=tuple("abc"), coef=((1.0, 4.0, 0.0),), inference=known))
+    beyond, within = chart.draw(output.leading, as_odds=True).bars
+    assert [beyond.name, within.name] == ["b", "a"]
+    assert beyond.leaves
+    assert (beyond.whisker.end, len(beyond.whisker.caps)) == (100, 1)
+    assert not within.leaves
+    assert within.whisker.caps == (within.whisker.start, within.whisker.end)
+    middle = (within.whisker.start + within.whisker.end) / 2
+    assert middle == pytest.approx(within.start + within.width)
+
+
+def test_the_axis_holds_whiskers_too():
+    known = sure([[0.5]], [[0.01]])
+    (output,) = outputs_of(made_up(names=("a",), coef=((1.0,),), inference=known))
+    drawn = chart.draw(output.leading, as_odds=False)
+    assert drawn.ticks[-1].label == "+5"  # 2 ± 1.96
+    assert not drawn.clipped
+
+
+def test_notebooks_fold_noise_too():
+    shown = Page(fragment(KNOWN))
+    assert [text for path, text in shown.texts if path[-1:] == ("bdi",)] == ["sex=f", "age", "country=<x>", "zip"]
+    assert shown.inside("summary") == ["2 kept features cannot be told from noise"]
+    assert shown.inside("small")[:3] == ["−1.24 to −0.755", "0.288 to 0.47", "0.00687 to 0.0488"]
+    assert "4 of 5 features kept, 2 of them reliable" in shown.text
+    assert "selection is not accounted for" in shown.text
+    assert "small" not in Page(fragment(made_up())).tags
+
+
+def test_an_interval_beyond_what_figures_tell_is_written_once():
+    assert wording.ends((20.0, 30.0), as_odds=True) == ">10,000"
+    assert wording.ends((-1.0, 30.0), as_odds=True) == "0.368 to >10,000"
+    assert wording.ends((-1.0, 30.0), as_odds=False) == "−1 to +30"
 
 
 @pytest.mark.parametrize(

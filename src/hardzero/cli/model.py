@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..estimators import CHOICES
+from ..estimators import CHOICES, PRUNINGS
 from ..privacy.budget import Neighbours
 from .options import (
     AsJson,
@@ -35,6 +35,8 @@ _ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
 
 Method = StrEnum("Method", {name.upper().replace("-", "_"): name for name in CHOICES})  # type: ignore[misc]
 _USUAL = Method("select-refit")
+Prune = StrEnum("Prune", {name.upper(): name for name in PRUNINGS})  # type: ignore[misc]
+_UNPRUNED = Prune("none")
 
 
 def fit(
@@ -56,6 +58,10 @@ def fit(
     method: Annotated[
         Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
     ] = _USUAL,
+    prune: Annotated[
+        Prune,
+        typer.Option(help="For select-refit: reliable keeps only features that can be told from noise."),
+    ] = _UNPRUNED,
     option: Annotated[
         list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
     ] = None,
@@ -95,7 +101,7 @@ def fit(
             "n_rows": public_rows,
             "random_state": seed,
         }
-        estimator = build_estimator(method.value, schema.target.classes, privacy, option or ())
+        estimator = build_estimator(method.value, schema.target.classes, privacy, option or (), prune=prune.value)
         count = declared_features(column.name for column in schema.columns)
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]

@@ -19,13 +19,19 @@ _TAKEN = (
     "neighbours",
     "n_rows",
     "random_state",
+    "prune",
     "solver",
     "count_solver",
 )
 
 
 def build_estimator(
-    method: str, classes: Sequence[str], privacy: Mapping[str, Any], options: Sequence[str] = ()
+    method: str,
+    classes: Sequence[str],
+    privacy: Mapping[str, Any],
+    options: Sequence[str] = (),
+    *,
+    prune: str = "none",
 ) -> Any:
     """Return an unfitted estimator for rows scaled to [-1, 1].
 
@@ -39,6 +45,8 @@ def build_estimator(
         epsilon, delta, neighbours, n_rows and random_state; of no use to a method that is not private.
     options : sequence of str
         Further parameters as ``name=value``.
+    prune : str, default="none"
+        "reliable" keeps only features that can be told from noise, which not every method can.
 
     Privacy
     -------
@@ -46,7 +54,10 @@ def build_estimator(
     """
     kind = estimators.named(estimators.CHOICES[method])
     parameters = inspect.signature(kind).parameters
-    common = {name: value for name, value in privacy.items() if name in parameters}
+    if prune != "none" and "prune" not in parameters:
+        raise InputError(f"--prune {prune}: {method} cannot tell which of its weights are reliable; use select-refit")
+    asked = {**privacy, "prune": prune}
+    common = {name: value for name, value in asked.items() if name in parameters}
     offered = [name for name in parameters if name not in _TAKEN]
     return kind(bounds=(-1, 1), classes=list(classes), **common, **_parsed(method, options, offered))
 
