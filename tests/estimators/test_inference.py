@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.estimators import select_refit
+from hardzero.model import FittedModel
 from hardzero.optim.frank_wolfe import Evidence, Weights
 
 LOWER, UPPER = np.array([0.0, -1.0, -8.0, 0.0]), np.array([2.0, 1.0, 4.0, 0.5])
@@ -90,6 +91,14 @@ def test_a_fit_that_cannot_tell_says_so(estimator):
     assert not any(hasattr(model, name) for name in DERIVED)
     with pytest.raises(AttributeError, match="SparsePrivateLogisticRegression cannot tell how sure"):
         model.conf_int()
+
+
+@pytest.mark.parametrize("error", [0.0, -1.0, np.inf, np.nan])
+def test_a_standard_error_that_is_none_does_not_cost_the_model(estimator, monkeypatch, error):
+    monkeypatch.setitem(globals(), "ERROR", np.array([[error, 0.1, 0.125, 0.5]]))
+    model = estimator()
+    assert model.inference_ is None
+    assert FittedModel.from_estimator(model).inference_scaled is None
 
 
 @pytest.mark.filterwarnings("ignore:2 fits")

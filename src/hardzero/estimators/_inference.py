@@ -19,12 +19,12 @@ class WeightInference:
     _covers: str
 
     def _note_evidence(self, fitted: Weights) -> None:
-        evidence = fitted.evidence
-        if evidence is None:
-            self.inference_ = None
-            return
-        errors = np.where(fitted.coef != 0, evidence.standard_error, np.nan)
-        self.inference_ = Inference(errors, evidence.q_value, self._covers)
+        """Keep the evidence, unless a standard error is no number: no file could hold a model that is paid for."""
+        evidence, kept = fitted.evidence, fitted.coef != 0
+        self.inference_ = None
+        if evidence is not None and all(0 < error < np.inf for error in evidence.standard_error[kept]):
+            errors = np.where(kept, evidence.standard_error, np.nan)
+            self.inference_ = Inference(errors, evidence.q_value, self._covers)
 
     @property
     def coef_se_(self) -> FloatArray:
