@@ -1,6 +1,6 @@
 """Faults in accounting, in plans and in what estimators say."""
 
-from .killers import FLAGSHIP, LASSO, SPARSIFIER, in_file, moved, replayed, replayed_by_size
+from .killers import LASSO, SELECT_REFIT, SPARSIFIER, in_file, moved, replayed, replayed_by_size
 from .mutant import Mutant
 
 _ACCOUNTING, _EVENTS, _BUDGET, _PLAN, _BASE, _INPUT = (
@@ -193,7 +193,7 @@ MUTANTS = (
         _BASE,
         "plan = self._plan(Shape(rows, features, loss))",
         "plan = self._plan(Shape(counted, features, loss))",
-        (replayed_by_size(FLAGSHIP),),
+        (replayed_by_size(SELECT_REFIT),),
     ),
     Mutant(
         "problem-without-the-stated-rows",
@@ -201,7 +201,7 @@ MUTANTS = (
         _BASE,
         "Problem(data, targets, loss, stated_rows=rows)",
         "Problem(data, targets, loss)",
-        (replayed_by_size(FLAGSHIP),),
+        (replayed_by_size(SELECT_REFIT),),
     ),
     Mutant(
         "statement-shows-the-true-number-of-rows",
@@ -209,7 +209,7 @@ MUTANTS = (
         "estimators/_private.py",
         "        rows = self._public_rows(counted)\n        if",
         "        rows = counted\n        if",
-        (replayed_by_size(FLAGSHIP),),
+        (replayed_by_size(SELECT_REFIT),),
     ),
     Mutant(
         "statement-claims-what-was-asked",
@@ -257,7 +257,7 @@ MUTANTS = (
         _INPUT,
         "if classes is None or (isinstance(classes, str) and classes == FROM_Y):",
         "if True:",
-        (replayed(FLAGSHIP),),
+        (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "a-message-that-quotes-labels",
@@ -273,7 +273,7 @@ MUTANTS = (
         _BASE,
         "        self.classes_ = classes\n",
         "        self.classes_ = classes\n        self.class_count_ = np.unique(y, return_counts=True)[1]\n",
-        (replayed(FLAGSHIP),),
+        (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "a-warning-about-values-beyond-bounds",
@@ -283,7 +283,7 @@ MUTANTS = (
         "        data = X if is_table else BoundedData.from_matrix(X, bounds)\n"
         "        if not is_table and abs(X).max() > bounds.scale.max():\n"
         '            warnings.warn("some values lie outside the bounds", stacklevel=2)\n',
-        (replayed(FLAGSHIP),),
+        (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "sparsifier-keeps-the-true-count",
