@@ -229,22 +229,20 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
         self._state(plan, public, shape[0])
         return self
 
+    @documented
     def predict(self, X: Any) -> Any:
         """Return the likeliest class of each row.
 
-        Privacy
-        -------
-        Post-processing, as far as the training data are concerned.
+        {predicted}
         """
         places = self.predict_proba(X).argmax(axis=1)
         return self.classes_[places]
 
+    @documented
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows whose class is predicted.
 
-        Privacy
-        -------
-        Not private: computed from the rows and labels given.
+        {scored}
         """
         predicted = self.predict(X)
         labels = _input.read_labels(y, len(predicted), type(self).__name__)
@@ -297,21 +295,19 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         self._state(plan, public, X.shape[0])
         return self
 
+    @documented
     def predict(self, X: Any) -> FloatArray:
         """Return w·x + b for each row.
 
-        Privacy
-        -------
-        Post-processing, as far as the training data are concerned.
+        {predicted}
         """
         return self._margins(X)[:, 0]
 
+    @documented
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R², the share of the target's variance that is predicted.
 
-        Privacy
-        -------
-        Not private: computed from the rows and targets given.
+        {scored}
         """
         from sklearn.metrics import r2_score  # noqa: PLC0415 - slow to load, and fits do not need it
 

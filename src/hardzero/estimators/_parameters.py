@@ -82,6 +82,28 @@ row_norm : float, default=1.0
     "rows": """\
 X : array, sparse matrix or data frame of shape (n_rows, n_features)
     Finite numbers; values outside ``bounds`` are clipped to them without a message.""",
+    "predicted": """\
+Parameters
+----------
+X : array, sparse matrix or data frame of shape (n_rows, n_features)
+    Rows like those of the fit; columns of a data frame are found by their names.
+
+Privacy
+-------
+Post-processing, as far as the training data are concerned.""",
+    "scored": """\
+Parameters
+----------
+X : array, sparse matrix or data frame of shape (n_rows, n_features)
+    Rows to predict.
+y : array of shape (n_rows,)
+    What is to be predicted.
+sample_weight : array of shape (n_rows,), optional
+    How much each row counts.
+
+Privacy
+-------
+Not private: computed from the rows and targets given.""",
     "fitted_self": """\
 Returns
 -------
