@@ -160,8 +160,6 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
 
-        Parameters
-        ----------
         {rows}
         y : array of shape (n_rows,)
             Labels.
@@ -271,8 +269,6 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
 
-        Parameters
-        ----------
         {rows}
         y : array of shape (n_rows,)
             Numbers; clipped to ``target_bounds`` in the same way.

@@ -80,22 +80,21 @@ step_size : float, optional
 row_norm : float, default=1.0
     Rows, scaled to [-1, 1], are shrunk to this L2 length while fitting.""",
     "rows": """\
-X : array, sparse matrix or data frame of shape (n_rows, n_features)
-    Finite numbers; values outside ``bounds`` are clipped to them without a message.""",
-    "predicted": """\
 Parameters
 ----------
 X : array, sparse matrix or data frame of shape (n_rows, n_features)
-    Rows like those of the fit; columns of a data frame are found by their names.
+    Finite numbers; values outside ``bounds`` are clipped to them without a message.""",
+    "new_rows": """\
+Parameters
+----------
+X : array, sparse matrix or data frame of shape (n_rows, n_features)
+    Rows like those of the fit; columns of a data frame are found by their names.""",
+    "afterwards": """\
 
 Privacy
 -------
 Post-processing, as far as the training data are concerned.""",
-    "scored": """\
-Parameters
-----------
-X : array, sparse matrix or data frame of shape (n_rows, n_features)
-    Rows to predict.
+    "scored_target": """\
 y : array of shape (n_rows,)
     What is to be predicted.
 sample_weight : array of shape (n_rows,), optional
@@ -143,6 +142,8 @@ Privacy
 -------
 Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``."""
 TEXTS |= {
+    "predicted": "\n".join([TEXTS["new_rows"], TEXTS["afterwards"]]),
+    "scored": "\n".join([TEXTS["new_rows"], TEXTS["scored_target"]]),
     "private_classifier": "\n".join([*_EVERYWHERE, TEXTS["classes"]]),
     "private_regressor": "\n".join([*_EVERYWHERE, TEXTS["target_bounds"]]),
     "lasso": "\n".join(TEXTS[name] for name in ("lasso_radius", "lasso_n_iter", "calibration")),
