@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from ..data.bounded import canonical_sparse
+from ..data.canonical import canonical_sparse
 
 FROM_Y = "from-y"
 """The value of ``classes`` that declares the labels found in y to be public."""
