@@ -3,13 +3,13 @@
 from .killers import LASSO, SELECT_REFIT, SPARSIFIER, in_file, moved, replayed, replayed_by_size
 from .mutant import Mutant
 
-_ACCOUNTING, _EVENTS, _BUDGET, _PLAN, _BASE, _INPUT = (
+_ACCOUNTING, _EVENTS, _BUDGET, _PLAN, _BASE, _LABELS = (
     "privacy/accounting.py",
     "privacy/events.py",
     "privacy/budget.py",
     "methods/private_lasso.py",
     "estimators/_linear.py",
-    "estimators/_input.py",
+    "estimators/_labels.py",
 )
 _CONSTANTS = in_file("privacy/test_events", "test_costs_are_the_theorems_constants")
 
@@ -254,7 +254,7 @@ MUTANTS = (
     Mutant(
         "classes-read-from-the-labels",
         "a label that one record has would show whether it is there",
-        _INPUT,
+        _LABELS,
         "if classes is None or (isinstance(classes, str) and classes == FROM_Y):",
         "if True:",
         (replayed(SELECT_REFIT),),
@@ -262,7 +262,7 @@ MUTANTS = (
     Mutant(
         "a-message-that-quotes-labels",
         "an error that goes to a log shows a record",
-        _INPUT,
+        _LABELS,
         'raise ValueError("y holds labels that are not in classes; add them or remove those rows")',
         'raise ValueError(f"y holds labels that are not in classes: {sorted(set(y) - set(given))}")',
         in_file("guarantee/test_small_leaks", "test_a_label_outside_the_classes_is_not_quoted"),

@@ -22,7 +22,7 @@ from ..model.statement import PrivacyStatement, warn_if_weak
 from ..optim import progress
 from ..optim.frank_wolfe import Problem, Weights
 from ..optim.losses import Logistic, Loss, Softmax, Squared
-from . import _input
+from . import _input, _labels
 from ._parameters import documented
 
 if TYPE_CHECKING:
@@ -199,11 +199,11 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
     def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any, *, coded: bool = False) -> Self:
         """Fit checked rows, an array or a table, and present the result."""
-        labels = _input.read_labels(y, shape[0], type(self).__name__)
+        labels = _labels.read_labels(y, shape[0], type(self).__name__)
         if coded:
-            encoded = _input.coded_labels(labels, self.classes)
+            encoded = _labels.coded_labels(labels, self.classes)
         else:
-            encoded = _input.encode_labels(labels, self.classes, required=self._states_classes)
+            encoded = _labels.encode_labels(labels, self.classes, required=self._states_classes)
         classes = encoded.classes
         targets: Any = encoded.places
         if len(classes) > self._most_classes:
@@ -243,8 +243,8 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
         {scored}
         """
         predicted = self.predict(X)
-        labels = _input.read_labels(y, len(predicted), type(self).__name__)
-        _input.refuse_other_labels(labels, self.classes_)
+        labels = _labels.read_labels(y, len(predicted), type(self).__name__)
+        _labels.refuse_other_labels(labels, self.classes_)
         return float(np.average(labels == predicted, weights=sample_weight))
 
 
