@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import abc
 import math
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -105,11 +103,11 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
     def _repr_html_(self) -> Any:
         """What notebooks show; not there when scikit-learn is told to display text."""
         shown = super()._repr_html_
-        return self._html_of_fit if hasattr(self, "privacy_") else partial(_shown_quietly, shown)
+        return self._html_of_fit if hasattr(self, "privacy_") else shown
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         if not hasattr(self, "privacy_") or not hasattr(self, "_repr_html_"):
-            return _shown_quietly(super()._repr_mimebundle_, **options)  # type: ignore[no-any-return]
+            return super()._repr_mimebundle_(**options)  # type: ignore[no-any-return]
         return {"text/plain": repr(self), "text/html": self._html_of_fit()}
 
     def _html_of_fit(self) -> str:
@@ -310,10 +308,3 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         predicted = self.predict(X)
         target = _input.read_target(y, len(predicted), type(self).__name__)
         return float(r2_score(target, predicted, sample_weight=sample_weight))
-
-
-def _shown_quietly(show: Callable[..., Any], **options: Any) -> Any:
-    """Let scikit-learn display an estimator, whose parser of docstrings does not know our section."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Unknown section Privacy")
-        return show(**options)

@@ -138,9 +138,9 @@ privacy_ : PrivacyStatement
 _EVERYWHERE = [TEXTS[name] for name in ("epsilon", "delta", "bounds", "neighbours", "n_rows", "random_state")]
 _GUARANTEE = """\
 
-Privacy
--------
-Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``."""
+Notes
+-----
+**Privacy.** Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``."""
 TEXTS |= {
     "predicted": "\n".join([TEXTS["new_rows"], TEXTS["afterwards"]]),
     "scored": "\n".join([TEXTS["new_rows"], TEXTS["scored_target"]]),
