@@ -46,8 +46,8 @@ mutants: $(VENV)/.dev
 	$(BIN)/python -m tests.mutants.run $(MUTANTS)
 
 experiments: $(VENV)/.reproduce
-	$(BIN)/python experiments/flagship.py
-	$(BIN)/python experiments/flagship_report.py
+	$(BIN)/python experiments/select_refit.py
+	$(BIN)/python experiments/select_refit_report.py
 
 reproduce: $(VENV)/.reproduce
 	$(BIN)/hardzero reproduce all --output experiments/results/reproduce

@@ -29,7 +29,7 @@ def forget_peak() -> bool:
 
 def main(name: str, shrink: int, estimator: str, steps: int) -> None:
     data = sample(name, shrink)
-    if estimator == "flagship":
+    if estimator == "select-then-refit":
         model = SparsePrivateLogisticRegression(1.0, bounds=data.bounds, classes="from-y")
     else:
         model = PrivateLassoLogisticRegression(1.0, 1 / data.rows, bounds=data.bounds, n_iter=steps, classes="from-y")

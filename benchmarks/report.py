@@ -11,14 +11,14 @@ from types import ModuleType
 from typing import Any
 
 from common import Check, table
-from sections import bandwidth, flagship, growth, memory, optimum, selection, steps
+from sections import bandwidth, growth, memory, optimum, select_refit, selection, steps
 
 REGISTRY: dict[str, ModuleType] = {
     "steps": steps,
     "bandwidth": bandwidth,
     "selection": selection,
     "optimum": optimum,
-    "flagship": flagship,
+    "select-refit": select_refit,
     "growth": growth,
     "memory": memory,
 }

@@ -61,8 +61,8 @@ def _jobs(axis: str, sample: Sample, steps: int) -> dict[str, Job]:
     )
     jobs = {"Private LASSO": Job(lambda: lasso.fit(sample.X, sample.y))}
     if axis != "T":
-        flagship = SparsePrivateLogisticRegression(1.0, bounds=sample.bounds, classes="from-y")
-        jobs["flagship"] = Job(lambda: flagship.fit(sample.X, sample.y))
+        ours = SparsePrivateLogisticRegression(1.0, bounds=sample.bounds, classes="from-y")
+        jobs["select-then-refit"] = Job(lambda: ours.fit(sample.X, sample.y))
     return jobs
 
 

@@ -13,7 +13,7 @@ from common import Check, Progress, Results, Setting, number, table
 from hardzero.datasets import available, origins
 
 TITLE = "Memory"
-ESTIMATORS = {"lasso": "Private LASSO", "flagship": "flagship"}
+ESTIMATORS = {"lasso": "Private LASSO", "select-then-refit": "select-then-refit"}
 STEPS = 20  # few, to save time; more steps are taken to need no more memory
 SCRIPT = Path(__file__).parent.parent / "memory_fit.py"
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "262144", "MALLOC_TRIM_THRESHOLD_": "262144"}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 _HEADING = re.compile(r"^(?P<title>\S.*)\n-{3,}$", re.MULTILINE)
 _MARKUP = re.compile(r"``(?P<code>.+?)``|:\w+:`(?P<name>[^`]+)`|(?P<page>docs/[\w/.-]+\.md)", re.DOTALL)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>$|])")
+_UNDER_NOTES = "Notes\n-----\n**Privacy.** "  # where scikit-learn would warn of a section that it does not know
 _LISTS_OF_NAMES = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
 
 Linker = Callable[[str], str | None]
@@ -45,7 +46,7 @@ def _marked_up(found: re.Match[str], link: Linker) -> str:
 
 def markdown(docstring: str, link: Linker, level: int) -> str:
     """Return a docstring as Markdown, its sections under headings of the given level."""
-    text = inspect.cleandoc(docstring)
+    text = inspect.cleandoc(docstring).replace(_UNDER_NOTES, "Privacy\n-------\n")
     parts = _HEADING.split(text)  # what stands before the first heading, then title and content in turn
     made = [_prose(parts[0], link)]
     for title, content in zip(parts[1::2], parts[2::2], strict=True):

@@ -150,7 +150,7 @@ def _commands(group: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _command(names: str, command: Any) -> list[str]:
-    kinds = get_type_hints(inspect.unwrap(command.callback))
+    kinds = get_type_hints(command.callback)
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     options = [
         parameter

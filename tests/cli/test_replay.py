@@ -5,36 +5,23 @@ import pytest
 from typer.testing import CliRunner
 
 from hardzero.cli import app
+from hardzero.schema.columns import Boolean, Categorical, Numeric, Ordered, Schema, Target
+from hardzero.schema.file import dumps
 
 from ..guarantee.replay import taped
 
-SCHEMA = """
-[target]
-name = "outcome"
-classes = ["good", "bad"]
-positive = "bad"
-
-[missing]
-policy = "zero"
-
-[columns.age]
-type = "numeric"
-lower = 18
-upper = 100
-
-[columns.ward]
-type = "categorical"
-values = ["a", "b", "c"]
-
-[columns.smoker]
-type = "boolean"
-true = "yes"
-false = "no"
-
-[columns.grade]
-type = "ordered"
-values = ["low", "middle", "high"]
-"""
+SCHEMA = dumps(
+    Schema(
+        (
+            Numeric("age", 18, 100),
+            Categorical("ward", ("a", "b", "c")),
+            Boolean("smoker", "yes", "no"),
+            Ordered("grade", ("low", "middle", "high")),
+        ),
+        Target("outcome", ("good", "bad"), "bad"),
+        "zero",
+    )
+)
 METHODS = {
     "select-refit": [],
     "private-lasso": ["--option", "n_iter=40"],

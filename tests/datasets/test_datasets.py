@@ -348,10 +348,10 @@ def test_a_file_is_hashed_once(folders, register):
     files = {"a9a.bz2": bz2.compress(b"-1 1:1\n+1 3:1\n")}
     register("a9a", files)
     write(folders[0], files)
-    before = datasets._sha256.cache_info()
+    before = datasets.files._sha256.cache_info()
     load("a9a")
     load("a9a")
-    after = datasets._sha256.cache_info()
+    after = datasets.files._sha256.cache_info()
     assert (after.misses - before.misses, after.hits - before.hits) == (1, 1)
 
 

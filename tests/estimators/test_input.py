@@ -15,7 +15,8 @@ from hardzero import (
     PrivateLassoRegression,
     SparsePrivateLogisticRegression,
 )
-from hardzero.data.bounded import FEATURE_ONE, BoundedData, Bounds, canonical_sparse
+from hardzero.data.bounded import FEATURE_ONE, BoundedData, Bounds
+from hardzero.data.canonical import canonical_sparse
 
 
 def lasso(**parameters):

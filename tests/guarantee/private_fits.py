@@ -35,16 +35,16 @@ class Case:
         return kind(**{"epsilon": 1.0, "bounds": (-1, 1), **target, **self.parameters, **changes})
 
 
-FLAGSHIP, LASSO, SPARSIFIER = (
+SELECT_REFIT, LASSO, SPARSIFIER = (
     "SparsePrivateLogisticRegression",
     "PrivateLassoLogisticRegression",
     "SparsifierLogisticRegression",
 )
 CASES = [
-    Case(FLAGSHIP),
-    Case(FLAGSHIP, 3),
-    Case(FLAGSHIP, 2, 400),
-    Case(FLAGSHIP, 3, 400),
+    Case(SELECT_REFIT),
+    Case(SELECT_REFIT, 3),
+    Case(SELECT_REFIT, 2, 400),
+    Case(SELECT_REFIT, 3, 400),
     Case(LASSO, 2, parameters={"n_iter": 60}),
     Case(LASSO, 2, parameters={"n_iter": 60, "fit_intercept": True}),
     Case(LASSO, 2, parameters={"n_iter": 20, "calibration": "paper"}),

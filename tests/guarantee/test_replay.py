@@ -8,7 +8,18 @@ import pytest
 
 import hardzero
 
-from .private_fits import CASES, FLAGSHIP, LASSO, Case, every_case, every_storage, fitted, loops, monotonous, records
+from .private_fits import (
+    CASES,
+    LASSO,
+    SELECT_REFIT,
+    Case,
+    every_case,
+    every_storage,
+    fitted,
+    loops,
+    monotonous,
+    records,
+)
 from .replay import all_that_leaves, taped
 
 __all__ = ["loops"]
@@ -127,7 +138,7 @@ class TestTwins:
             return weights
 
         monkeypatch.setattr(kind, "_run", without_empty_columns)
-        case = Case(FLAGSHIP, 2, parameters={"epsilon": 50.0})
+        case = Case(SELECT_REFIT, 2, parameters={"epsilon": 50.0})
         with pytest.raises(AssertionError, match=r"^attributes"):
             assert_replayed(case, records(case, 1), [monotonous(case)])
 

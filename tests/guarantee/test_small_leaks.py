@@ -22,7 +22,7 @@ from hardzero.privacy.events import GaussianRelease, PerturbedMinimum, PureRelea
 from hardzero.privacy.mechanisms import Sensitive, count, exact
 from hardzero.privacy.randomness import SeededSource
 
-from .private_fits import FLAGSHIP, LASSO, Case, every_case, fitted, loops, monotonous, records
+from .private_fits import LASSO, SELECT_REFIT, Case, every_case, fitted, loops, monotonous, records
 from .replay import taped
 
 __all__ = ["loops"]
@@ -221,7 +221,7 @@ def test_shrunk_rows_are_rounded_down():
 
 @pytest.mark.parametrize("label", [7351, "seven"])
 def test_a_label_outside_the_classes_is_not_quoted(label):
-    case = Case(FLAGSHIP)
+    case = Case(SELECT_REFIT)
     X, y = records(case, 1)
     y = y.astype(type(label)).astype(object if isinstance(label, str) else int)
     y[5] = label

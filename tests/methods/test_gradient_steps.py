@@ -45,9 +45,10 @@ def sums_of_both(
     plan = plan_gradient_steps(Budget(1.0, 1e-5), charge_for or relation, loss, STEPS, None, norm)
     runs, ends = [], []
     for side in neighbours_of(relation, X, y):
-        problem = with_constant(problem_of(loss, *side, store), constant)
+        plain = problem_of(loss, *side, store)
+        problem = with_constant(plain, constant)
         ight = PrivateIGHTLogisticRegression(max_features=keep, fit_intercept=constant, classes="from-y")
-        sparse = ight._sparse(problem) if keep else (lambda coef: coef)
+        sparse = ight._sparse(loss.outputs, plain.data.n_features) if keep else (lambda coef: coef)
         with following(problem.data.n_rows, *path) as recorder:
             ends.append(noisy_steps(problem, replace(plan, noise=1.0), sparse, None))
         runs.append(recorder)

@@ -1,4 +1,4 @@
-"""The flagship from the plan to the model: what it may spend, what it releases, and what comes out."""
+"""Select-then-refit from the plan to the model: what it may spend, what it releases, and what comes out."""
 
 import itertools
 import math

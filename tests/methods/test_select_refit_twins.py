@@ -1,4 +1,4 @@
-"""Deliberately broken versions of the flagship's releases, each caught by the very checks that the right ones pass.
+"""Deliberately broken versions of select-then-refit's releases, each caught by the checks that the right ones pass.
 
 Every test first runs the check on the library as it is, then on the twin.
 """

@@ -1,15 +1,15 @@
 """Faults in accounting, in plans and in what estimators say."""
 
-from .killers import FLAGSHIP, LASSO, SPARSIFIER, in_file, moved, replayed, replayed_by_size
+from .killers import LASSO, SELECT_REFIT, SPARSIFIER, in_file, moved, replayed, replayed_by_size
 from .mutant import Mutant
 
-_ACCOUNTING, _EVENTS, _BUDGET, _PLAN, _BASE, _INPUT = (
+_ACCOUNTING, _EVENTS, _BUDGET, _PLAN, _BASE, _LABELS = (
     "privacy/accounting.py",
     "privacy/events.py",
     "privacy/budget.py",
     "methods/private_lasso.py",
     "estimators/_linear.py",
-    "estimators/_input.py",
+    "estimators/_labels.py",
 )
 _CONSTANTS = in_file("privacy/test_events", "test_costs_are_the_theorems_constants")
 
@@ -193,7 +193,7 @@ MUTANTS = (
         _BASE,
         "plan = self._plan(Shape(rows, features, loss))",
         "plan = self._plan(Shape(counted, features, loss))",
-        (replayed_by_size(FLAGSHIP),),
+        (replayed_by_size(SELECT_REFIT),),
     ),
     Mutant(
         "problem-without-the-stated-rows",
@@ -201,7 +201,7 @@ MUTANTS = (
         _BASE,
         "Problem(data, targets, loss, stated_rows=rows)",
         "Problem(data, targets, loss)",
-        (replayed_by_size(FLAGSHIP),),
+        (replayed_by_size(SELECT_REFIT),),
     ),
     Mutant(
         "statement-shows-the-true-number-of-rows",
@@ -209,7 +209,7 @@ MUTANTS = (
         "estimators/_private.py",
         "        rows = self._public_rows(counted)\n        if",
         "        rows = counted\n        if",
-        (replayed_by_size(FLAGSHIP),),
+        (replayed_by_size(SELECT_REFIT),),
     ),
     Mutant(
         "statement-claims-what-was-asked",
@@ -254,15 +254,15 @@ MUTANTS = (
     Mutant(
         "classes-read-from-the-labels",
         "a label that one record has would show whether it is there",
-        _INPUT,
+        _LABELS,
         "if classes is None or (isinstance(classes, str) and classes == FROM_Y):",
         "if True:",
-        (replayed(FLAGSHIP),),
+        (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "a-message-that-quotes-labels",
         "an error that goes to a log shows a record",
-        _INPUT,
+        _LABELS,
         'raise ValueError("y holds labels that are not in classes; add them or remove those rows")',
         'raise ValueError(f"y holds labels that are not in classes: {sorted(set(y) - set(given))}")',
         in_file("guarantee/test_small_leaks", "test_a_label_outside_the_classes_is_not_quoted"),
@@ -273,7 +273,7 @@ MUTANTS = (
         _BASE,
         "        self.classes_ = classes\n",
         "        self.classes_ = classes\n        self.class_count_ = np.unique(y, return_counts=True)[1]\n",
-        (replayed(FLAGSHIP),),
+        (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "a-warning-about-values-beyond-bounds",
@@ -283,7 +283,7 @@ MUTANTS = (
         "        data = X if is_table else BoundedData.from_matrix(X, bounds)\n"
         "        if not is_table and abs(X).max() > bounds.scale.max():\n"
         '            warnings.warn("some values lie outside the bounds", stacklevel=2)\n',
-        (replayed(FLAGSHIP),),
+        (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "sparsifier-keeps-the-true-count",

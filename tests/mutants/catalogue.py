@@ -1,6 +1,6 @@
 """All mutants, those that need a compiler first: they take longest."""
 
-from . import accounts, baselines, flagship, loops, mechanisms, reading, tables
+from . import accounts, baselines, loops, mechanisms, reading, select_refit, tables
 
 MUTANTS = tuple(
     sorted(
@@ -8,7 +8,7 @@ MUTANTS = tuple(
             *mechanisms.MUTANTS,
             *accounts.MUTANTS,
             *loops.MUTANTS,
-            *flagship.MUTANTS,
+            *select_refit.MUTANTS,
             *tables.MUTANTS,
             *baselines.MUTANTS,
             *reading.MUTANTS,

@@ -1,6 +1,6 @@
 """Names of tests that many mutants share. The plain loops are asked for, so that no compiler is needed."""
 
-FLAGSHIP, FLAGSHIP_3, FLAGSHIP_WIDE, FLAGSHIP_WIDE_3 = (
+SELECT_REFIT, SELECT_REFIT_3, SELECT_REFIT_WIDE, SELECT_REFIT_WIDE_3 = (
     f"SparsePrivateLogisticRegression-{kind}" for kind in ("2", "3", "2-wide", "3-wide")
 )
 LASSO = "PrivateLassoLogisticRegression-2-n_iter=60"

@@ -357,8 +357,7 @@ MUTANTS = (
         "two fits spend their budgets, and one of the models is lost",
         "cli/model.py",
         "        with claimed_outputs([output, *([]",
-        "        table = open_table(source, query, form=form, delimiter=delimiter, n_features=count)\n"
-        "        read_rows(table, schema, lambda seen: None)\n"
+        "        read_rows(table.opened_for(schema.columns), schema, lambda seen: None)\n"
         "        with claimed_outputs([output, *([]",
         ("tests/cli/test_outputs.py::test_a_second_fit_is_refused_before_it_reads_a_record",),
     ),

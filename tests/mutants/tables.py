@@ -3,7 +3,7 @@
 from .killers import in_file
 from .mutant import Mutant
 
-_DATA = "data/bounded.py"
+_DATA, _CANONICAL = "data/bounded.py", "data/canonical.py"
 
 MUTANTS = (
     Mutant(
@@ -34,7 +34,7 @@ MUTANTS = (
     Mutant(
         "sparse-duplicates-clipped-one-by-one",
         "a cell given in many parts counts many times its bound",
-        _DATA,
+        _CANONICAL,
         "    if parts[0] is not X.data:\n        checked.sum_duplicates()\n",
         "",
         in_file("data/test_bounded", "TestFromMatrix"),
@@ -42,8 +42,8 @@ MUTANTS = (
     Mutant(
         "sparse-nan-let-through",
         "one NaN becomes a number beyond all bounds",
-        _DATA,
-        "    if not np.all(np.isfinite(checked.data)):\n        raise ValueError(_NOT_FINITE)\n",
+        _CANONICAL,
+        "    if not np.all(np.isfinite(checked.data)):\n        raise ValueError(NOT_FINITE)\n",
         "",
         in_file("estimators/test_estimators", "test_a_nan_is_refused_even_where_scikit_learn_does_not_look"),
     ),

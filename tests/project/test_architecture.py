@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "model": ("privacy", "data", "schema", "checks", "atomic", "version", "methods"),
     "report": ("privacy", "model", "checks", "atomic"),
     "estimators": ("privacy", "kernels", "data", "optim", "methods", "model", "report", "checks"),
-    "datasets": ("checks",),
+    "datasets": ("schema", "checks"),
     "reproduce": ("privacy", "data", "optim", "methods", "estimators", "datasets", "checks"),
     "cli": (
         *("privacy", "data", "optim", "estimators", "schema", "readers", "model", "report", "datasets", "reproduce"),

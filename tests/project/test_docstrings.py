@@ -4,9 +4,11 @@ import re
 import warnings
 
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import hardzero
 from hardzero import estimators
+from hardzero.schema.encoder import SchemaEncoder
 
 ESTIMATORS = estimators.__all__
 validate = pytest.importorskip("numpydoc.validate")
@@ -38,7 +40,16 @@ def test_other_names_document_parameters_or_attributes(name):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
+def test_scikit_learn_displays_an_estimator_without_a_warning(name):
+    """Its parser of docstrings warns of sections that it does not know, such as Privacy."""
+    pipeline = make_pipeline(SchemaEncoder(None), getattr(hardzero, name)())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert name in pipeline._repr_html_()
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_an_estimator_says_what_it_releases(name):
     text = getattr(hardzero, name).__doc__
-    assert re.search(r"Privacy\n    -------\n    (Releases|Not private)", text)
+    assert re.search(r"Notes\n    -----\n    \*\*Privacy\.\*\* (Releases|Not private)", text)
     assert not re.search(r"\{\w+\}\n|As in :class:", text)

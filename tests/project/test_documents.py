@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hardzero.estimators import private_lasso as lasso
-from hardzero.estimators import select_refit as sparse_private
+from hardzero.estimators import select_refit
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -49,7 +49,7 @@ def drawn_paths(tree):
         folders.append(name)
 
 
-@pytest.mark.parametrize("module", [lasso, sparse_private], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [lasso, select_refit], ids=lambda module: module.__name__)
 def test_docstring_examples(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

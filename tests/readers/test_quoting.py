@@ -52,22 +52,22 @@ def test_blank_lines_and_foreign_rows_do_not_hide_a_swallowed_row(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("cell", "text"),
+    "text",
     [
-        ('"1 Long Road\nBerne, 3000\nSwitzerland"', "1 Long Road\nBerne, 3000\nSwitzerland"),
-        ('"Dear all,\r\nyes, no, perhaps\r\n\r\nbye"', "Dear all,\r\nyes, no, perhaps\r\n\r\nbye"),
-        ('"he said ""no""\nand ""left"""', 'he said "no"\nand "left"'),
-        ('"\n"', "\n"),
-        ('""', ""),
-        ('""""', '"'),
-        ('"a,b"', "a,b"),
-        ('"a\rb"', "a\rb"),
+        "1 Long Road\nBerne, 3000\nSwitzerland",
+        "Dear all,\r\nyes, no, perhaps\r\n\r\nbye",
+        'he said "no"\nand "left"',
+        "\n",
+        "",
+        '"',
+        "a,b",
+        "a\rb",
     ],
 )
 @pytest.mark.parametrize("column", [0, 1, 2])
-def test_honest_quoted_cells_are_read(cell, text, column, tmp_path):
+def test_honest_quoted_cells_are_read(text, column, tmp_path):
     row = ["1", "2", "3"]
-    row[column] = cell
+    row[column] = '"' + text.replace('"', '""') + '"'
     reader = saved(tmp_path, [*ROWS, ",".join(row), *ROWS])
     cells = [value for batch in reader.batches() for value in batch.column(column).to_pylist()]
     assert len(cells) == 2001

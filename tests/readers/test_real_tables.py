@@ -24,7 +24,7 @@ def bundled(name):
 
 def located(name):
     """A raw file beside the data sets that hardzero.datasets knows, or a skipped test that says where to get it."""
-    for folder in datasets._folders():
+    for folder in datasets.files.folders():
         if folder is not None and (folder / name).is_file():
             return folder / name
     pytest.skip(f"{name} (UCI repository) is not in the folder that HARDZERO_DATA names")

@@ -11,12 +11,12 @@ from hardzero.reproduce import curves, experiments, figures, published, splits, 
 from hardzero.reproduce.experiments import DATA_SETS, Effort, private, table1_trials, tuning_trials
 from hardzero.reproduce.methods import (
     FIGURE_METHODS,
-    FLAGSHIP,
     LASSO,
     METHODS,
     OPTIMUM,
     PLAIN,
     RANDOM_START,
+    SELECT_REFIT,
     SPARSIFIER,
     build,
     random_point,
@@ -36,8 +36,8 @@ def table2_rows():
     return {
         **rows_of(private("splice", SPARSIFIER, 1.0, seeds), nonzeros=10, accuracy=60, auc=70),
         **rows_of(private("splice", LASSO, 1.0, seeds, n_iter=11), nonzeros=10, accuracy=50, auc=70),
-        **rows_of(private("splice", FLAGSHIP, 1.0, seeds), nonzeros=14, accuracy=75, auc=65),
-        **rows_of(private("splice", FLAGSHIP, 1.0, seeds, max_features=10), nonzeros=9, accuracy=73, auc=90),
+        **rows_of(private("splice", SELECT_REFIT, 1.0, seeds), nonzeros=14, accuracy=75, auc=65),
+        **rows_of(private("splice", SELECT_REFIT, 1.0, seeds, max_features=10), nonzeros=9, accuracy=73, auc=90),
     }
 
 
@@ -103,13 +103,13 @@ def test_slow_data_sets_get_a_fifth_of_the_trials_and_pilots_have_their_own_seed
     assert [t.method for t in table1_trials("covtype", effort)].count(PLAIN) == 1
 
 
-def test_tuning_takes_the_best_average_and_leaves_the_flagship_alone():
+def test_tuning_takes_the_best_average_and_leaves_select_then_refit_alone():
     trials = tuning_trials("synthetic", SPARSIFIER, 1.0, Effort(pilots=2))
     assert len(trials) == 5 * 2
     assert {t.parameters for t in trials} == {(("radius", value),) for value in (1.0, 2.659, 7.071, 18.8, 50.0)}
     rows = {t: {"accuracy": 90 - abs(dict(t.parameters)["radius"] - 7)} for t in trials}
     assert experiments.chosen_parameters(rows) == (("radius", 7.071),)
-    assert tuning_trials("synthetic", FLAGSHIP, 1.0, Effort()) == []
+    assert tuning_trials("synthetic", SELECT_REFIT, 1.0, Effort()) == []
     assert {t.parameters[0][1] for t in tuning_trials("kdd99", "Two-Stage", 1.0, Effort(pilots=1))} == {
         1.0, 1.631, 2.659, 4.336, 7.071,
     }  # fmt: skip

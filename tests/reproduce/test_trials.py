@@ -146,7 +146,7 @@ def test_rows_come_back_as_written_and_without_timings(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "experiments" / "results").glob("flagship-*.jsonl")), ids=lambda p: p.stem
+    "path", sorted((ROOT / "experiments" / "results").glob("select-refit-*.jsonl")), ids=lambda p: p.stem
 )
 def test_rows_of_earlier_experiments_stay_readable(path):
     rows = read(path)

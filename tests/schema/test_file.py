@@ -73,7 +73,7 @@ type = "ignored"
 [columns."age"]
 type = "numeric"
 upper = 60
-  lower = 70  # above
+  lower = 7  # above
 [columns]
 town = {type = "categorical", values = [
     "Berne",  # lower = 1
@@ -84,46 +84,33 @@ grade.values = ["low", "high"]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "column", "words"),
+    ("form", "old", "new", "line", "column", "words"),
     [
-        ("", "", 9, 3, "columns.age.lower: must be below upper"),
-        ("lower = 70", "lower = 7e999", 9, 3, "finite"),
-        ("lower = 70", "lover = 7", 9, 3, "did you mean 'lower'?"),
-        ("  lower = 70", "", 6, 10, "lower is missing"),
-        ("lower = 70", "lower =", 9, 12, "write a value after the equals sign"),
-        ("lower = 70", "upper = 70", 9, 13, "TOML"),
-        ('positive = "yes"', 'positive = "perhaps"', 2, 50, "not among the classes"),
-        ('[columns."age"]', "[columns.'first name']", 6, 22, "TOML"),
-        ('"ignored"', '"ignore"', 5, 1, "did you mean 'ignored'?"),
-        ('"Chur"', '"Berne"', 11, 31, "more than once"),
-        ('"low", "high"', '"low"', 15, 7, "at least 2"),
-        ('name = "ill"', 'name = "age"', 6, 10, "is the target"),
+        ("toml", "lower = 7", "lower = 70", 9, 3, "columns.age.lower: must be below upper"),
+        ("toml", "lower = 7", "lower = 7e999", 9, 3, "finite"),
+        ("toml", "lower = 7", "lover = 7", 9, 3, "did you mean 'lower'?"),
+        ("toml", "  lower = 7", "", 6, 10, "lower is missing"),
+        ("toml", "lower = 7", "lower =", 9, 12, "write a value after the equals sign"),
+        ("toml", "lower = 7", "upper = 70", 9, 13, "TOML"),
+        ("toml", 'positive = "yes"', 'positive = "perhaps"', 2, 50, "not among the classes"),
+        ("toml", '[columns."age"]', "[columns.'first name']", 6, 22, "TOML"),
+        ("toml", '"ignored"', '"ignore"', 5, 1, "did you mean 'ignored'?"),
+        ("toml", '"Chur"', '"Berne"', 11, 31, "more than once"),
+        ("toml", '"low", "high"', '"low"', 15, 7, "at least 2"),
+        ("toml", 'name = "ill"', 'name = "age"', 6, 10, "is the target"),
+        ("json", '"lower": 20', '"lower": 90', 22, 7, "must be below upper"),
+        ("json", '"lower": 20', '"lower": NaN', 22, 7, "finite"),
+        ("json", '"lower": 20', '"upper": 20', 23, 7, "stands there twice"),
+        ("json", '"lower": 20', '"lower" 20', 22, 15, "JSON"),
+        ("json", '"age": {', '"ill": {', 20, 5, "is the target"),
     ],
 )
-def test_errors_in_toml_point_at_line_and_column(old, new, line, column, words):
-    text = TOML.replace(old, new)
-    if old:
-        text = text if "lower" in old or "upper" in new else text.replace("70", "7")
-    error = failure(text, source="my.toml")
+def test_errors_point_at_line_and_column(form, old, new, line, column, words):
+    text = {"toml": TOML, "json": dumps(MIXED, form="json")}[form]
+    assert text.count(old) == 1
+    error = failure(text.replace(old, new), form=form, source=f"my.{form}")
     assert words in str(error)
-    assert str(error).startswith(f"my.toml:{line}:{column}: ")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "line", "column", "words"),
-    [
-        ('"lower": 20', '"lower": 90', 22, 7, "must be below upper"),
-        ('"lower": 20', '"lower": NaN', 22, 7, "finite"),
-        ('"lower": 20', '"upper": 20', 23, 7, "stands there twice"),
-        ('"lower": 20', '"lower" 20', 22, 15, "JSON"),
-        ('"age": {', '"ill": {', 20, 5, "is the target"),
-    ],
-)
-def test_errors_in_json_point_at_line_and_column(old, new, line, column, words):
-    text = dumps(MIXED, form="json")
-    assert old in text
-    error = failure(text.replace(old, new), form="json", source="my.json")
-    assert words in str(error)
+    assert str(error).startswith(f"my.{form}:{line}:{column}: ")
     assert (error.line, error.column) == (line, column)
 
 

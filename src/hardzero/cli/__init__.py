@@ -6,6 +6,7 @@ import typer
 
 from ..version import __version__
 from . import demo, model, reproduce, schema
+from .options import spelled_out
 
 app = typer.Typer(
     help="Sparse linear models under differential privacy, with zeros that stay zero.",
@@ -24,8 +25,11 @@ def version() -> None:
 
 app.add_typer(schema.app, name="schema")
 for command, example in (
-    (model.fit, "hardzero fit people.csv --schema people.toml --epsilon 1 --output model.json --report report.html"),
-    (model.predict, "hardzero predict model.json new-people.csv --keep id --output predictions.csv"),
+    (
+        spelled_out(model.fit),
+        "hardzero fit people.csv --schema people.toml --epsilon 1 --output model.json --report report.html",
+    ),
+    (spelled_out(model.predict), "hardzero predict model.json new-people.csv --keep id --output predictions.csv"),
     (model.report, "hardzero report model.json --output report.html"),
     (model.inspect, "hardzero inspect model.json"),
     (model.export, "hardzero export model.json --output model.onnx"),

@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from .options import Force, clear_messages
+from .options import Epsilon, Force, TableOptions, clear_messages
 
 
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the files.")] = Path(
         "hardzero-demo"
     ),
-    epsilon: Annotated[float, typer.Option(help="The whole budget of the fit.")] = 1.0,
+    epsilon: Epsilon = 1.0,
     force: Force = False,
 ) -> None:
     """Fit, report and predict on a sample of UCI Adult: who earns more than 50,000 dollars a year.
@@ -31,9 +31,9 @@ def demo(
         train, test, schema = (output / name for name in FILES)
         model, page, answers = (output / name for name in ("model.json", "report.html", "predictions.csv"))
         typer.echo(f"$ hardzero fit {train} --schema {schema} --epsilon {epsilon:g} -o {model} --report {page}\n")
-        fit(schema, model, str(train), epsilon=epsilon, report=page, force=force)
+        fit(schema, model, epsilon=epsilon, report=page, table=TableOptions(str(train)), force=force)
         typer.echo(f"\n$ hardzero predict {model} {test} --keep income -o {answers}\n")
-        predict(model, answers, str(test), keep=["income"], force=force)
+        predict(model, answers, keep=["income"], table=TableOptions(str(test)), force=force)
         from .actions.demo import accuracy
 
         typer.echo(f"accuracy on new people: {accuracy(answers):.1%}")

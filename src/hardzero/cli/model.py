@@ -13,18 +13,7 @@ import typer
 
 from ..estimators import CHOICES, PRUNINGS
 from ..privacy.budget import Neighbours
-from .options import (
-    AsJson,
-    Delimiter,
-    Force,
-    FormOption,
-    ModelFile,
-    Query,
-    SchemaFile,
-    Source,
-    clear_messages,
-    steps_shown,
-)
+from .options import AsJson, Epsilon, Force, ModelFile, SchemaFile, TableOptions, clear_messages, steps_shown
 
 if TYPE_CHECKING:
     from ..model import FittedModel
@@ -37,24 +26,26 @@ Method = StrEnum("Method", {name.upper().replace("-", "_"): name for name in CHO
 _USUAL = Method("select-refit")
 Prune = StrEnum("Prune", {name.upper(): name for name in PRUNINGS})  # type: ignore[misc]
 _UNPRUNED = Prune("none")
+PublicRows = Annotated[
+    int | None,
+    typer.Option(min=1, help="For add-remove: a public number of rows in place of the true one, which is secret."),
+]
+Raw = Annotated[
+    bool, typer.Option("--raw", help="Write text as it is, even where a spreadsheet would take it for a formula.")
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="For tests only: a seeded fit is stamped as not private.")]
 
 
 def fit(
     schema_path: SchemaFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes, as JSON.")],
-    source: Source = None,
-    epsilon: Annotated[float, typer.Option(help="The whole budget of the fit.")] = 1.0,
+    epsilon: Epsilon = 1.0,
     delta: Annotated[float | None, typer.Option(help="The guarantee's δ.", show_default="n^-1.5")] = None,
     neighbours: Annotated[
         Neighbours,
         typer.Option(help="One person's record is there or empty, is exchanged for another, or is there or not."),
     ] = Neighbours.ZERO_OUT,
-    public_rows: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="For add-remove: a public number of rows in place of the true one, which is secret."
-        ),
-    ] = None,
+    public_rows: PublicRows = None,
     method: Annotated[
         Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
     ] = _USUAL,
@@ -66,12 +57,9 @@ def fit(
         list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write the report, as one HTML page.")] = None,
-    query: Query = None,
-    form: FormOption = None,
-    delimiter: Delimiter = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="For tests only: a seeded fit is stamped as not private.")
-    ] = None,
+    *,
+    table: TableOptions,
+    seed: Seed = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -83,7 +71,6 @@ def fit(
         from ..interrupts import held
         from ..model.statement import WeakGuaranteeWarning
         from ..optim import progress
-        from ..readers import declared_features, open_table
         from ..report import ready, render_report
         from ..schema.file import load_schema
         from .actions.fit import claimed_outputs, fit_rows, keep_model, read_rows, refuse_dropping, refuse_public_rows
@@ -102,12 +89,11 @@ def fit(
             "random_state": seed,
         }
         estimator = build_estimator(method.value, schema.target.classes, privacy, option or (), prune=prune.value)
-        count = declared_features(column.name for column in schema.columns)
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]
-            table = open_table(source, query, form=form, delimiter=delimiter, n_features=count)
+            reader = table.opened_for(schema.columns)
             with steps_shown("reading rows") as shown:
-                rows = read_rows(table, schema, lambda seen: shown(seen, table.n_rows))
+                rows = read_rows(reader, schema, lambda seen: shown(seen, reader.n_rows))
             with steps_shown("fitting") as shown, progress.listening(shown), warnings.catch_warnings():
                 warnings.simplefilter("ignore", WeakGuaranteeWarning)  # said below in our own way
                 model = fit_rows(rows, schema, estimator)
@@ -124,17 +110,12 @@ def fit(
 def predict(
     model_path: ModelFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where predictions go, as CSV.")],
-    source: Source = None,
     keep: Annotated[
         list[str] | None, typer.Option(help="A column to copy, such as an identifier; repeat it for more.")
     ] = None,
-    query: Query = None,
-    form: FormOption = None,
-    delimiter: Delimiter = None,
-    raw: Annotated[
-        bool,
-        typer.Option("--raw", help="Write text as it is, even where a spreadsheet would take it for a formula."),
-    ] = False,
+    *,
+    table: TableOptions,
+    raw: Raw = False,
     force: Force = False,
 ) -> None:
     """Predict the rows of a table: class and probabilities, one CSV line for each row.
@@ -145,19 +126,16 @@ def predict(
     with clear_messages() as results:
         from ..atomic import claimed
         from ..model import FittedModel
-        from ..readers import declared_features, open_table
         from .actions.predict import write_predictions
 
         model = FittedModel.load(model_path)
-        described = model.features if model.schema is None else model.schema.columns
-        count = declared_features(column.name for column in described)
-        table = open_table(source, query, form=form, delimiter=delimiter, n_features=count)
+        reader = table.opened_for(model.features if model.schema is None else model.schema.columns)
         with (
             steps_shown("predicting rows") as shown,
             claimed(output, overwrite=force) as claim,
             results.output(claim).opened() as out,
         ):
-            write_predictions(model, table, keep or (), out, lambda seen: shown(seen, table.n_rows), raw=raw)
+            write_predictions(model, reader, keep or (), out, lambda seen: shown(seen, reader.n_rows), raw=raw)
 
 
 def report(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -16,6 +18,9 @@ from .. import interrupts
 from ..atomic import Claim
 from ..model.plain_text import shown
 from ..readers.formats import FileFormat
+
+if TYPE_CHECKING:
+    from ..readers import TableReader
 
 Source = Annotated[
     str | None,
@@ -33,10 +38,52 @@ FormOption = Annotated[
     FileFormat | None, typer.Option("--format", help="The format, where the file's name does not tell.")
 ]
 Delimiter = Annotated[str | None, typer.Option(help="What separates cells of a CSV file.", show_default="comma")]
+Epsilon = Annotated[float, typer.Option(help="The whole budget of the fit.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 ModelFile = Annotated[Path, typer.Argument(help="A model file that hardzero fit wrote.", show_default=False)]
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The schema, TOML or JSON.", show_default=False)]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Which table a command reads, and how."""
+
+    source: Source = None
+    query: Query = None
+    form: FormOption = None
+    delimiter: Delimiter = None
+
+    def opened(self, n_features: int | None = None) -> TableReader:
+        """Open the table; a LIBSVM file has this number of features."""
+        from ..readers import open_table  # noqa: PLC0415 - slow to import
+
+        return open_table(self.source, self.query, form=self.form, delimiter=self.delimiter, n_features=n_features)
+
+    def opened_for(self, columns: Iterable[Any]) -> TableReader:
+        """Open the table that these columns describe."""
+        from ..readers import declared_features  # noqa: PLC0415 - slow to import
+
+        return self.opened(declared_features(column.name for column in columns))
+
+
+def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command, in place of ``table: TableOptions``, each of those options: typer reads them one by one."""
+    described = inspect.signature(command, eval_str=True).parameters.values()
+    options = inspect.signature(TableOptions, eval_str=True).parameters
+    separate = [
+        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in described
+        for option in (options.values() if parameter.annotation is TableOptions else [parameter])
+    ]
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        command(table=TableOptions(**{name: given.pop(name) for name in options}), **given)
+
+    called.__signature__ = inspect.Signature(separate)  # type: ignore[attr-defined]
+    called.__annotations__ = {option.name: option.annotation for option in separate}
+    return called
 
 
 @dataclass

@@ -11,21 +11,20 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, Delimiter, Force, FormOption, Query, Source, clear_messages, say
+from .options import AsJson, Force, TableOptions, clear_messages, say, spelled_out
 
 app = typer.Typer(help="Write and check schemas: what is publicly known about a table.", no_args_is_help=True)
 
 
 @app.command(epilog="Example: hardzero schema init people.csv --target income --output people.toml")
+@spelled_out
 def init(
-    source: Source = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where the template goes.", show_default="the terminal")
     ] = None,
     target: Annotated[str | None, typer.Option(help="The column that is to be predicted.")] = None,
-    query: Query = None,
-    form: FormOption = None,
-    delimiter: Delimiter = None,
+    *,
+    table: TableOptions,
     holder: Annotated[
         bool,
         typer.Option("--holder", help="Guess the types of a text file from its first rows: for the holder only."),
@@ -44,11 +43,9 @@ def init(
     """
     with clear_messages() as results:
         from ..atomic import claimed
-        from ..readers import open_table
         from ..schema.file import schema_template
 
-        table = open_table(source, query, form=form, delimiter=delimiter, n_features=n_features)
-        text = schema_template(table, target, guess_types=holder)
+        text = schema_template(table.opened(n_features), target, guess_types=holder)
         if output is None:
             say(text.removesuffix("\n"))
         else:
@@ -57,12 +54,11 @@ def init(
 
 
 @app.command(epilog="Example: hardzero schema check people.toml people.csv")
+@spelled_out
 def check(
     schema_path: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The schema.", show_default=False)],
-    source: Source = None,
-    query: Query = None,
-    form: FormOption = None,
-    delimiter: Delimiter = None,
+    *,
+    table: TableOptions,
     holder: Annotated[
         bool,
         typer.Option("--holder", help="Also count missing, clipped and unknown cells: for the holder only."),
@@ -71,17 +67,14 @@ def check(
 ) -> None:
     """Check a schema, and whether a table's columns fit it; no record is read unless the data holder asks."""
     with clear_messages():
-        from ..readers import declared_features, open_table
         from ..readers.check import check_table
         from ..schema.file import load_schema
 
         schema = load_schema(schema_path)
-        if source is None and query is None:
+        if table.source is None and table.query is None:
             typer.echo(json.dumps({"features": len(schema.features)}) if as_json else "the schema is in order")
             return
-        count = declared_features(column.name for column in schema.columns)
-        table = open_table(source, query, form=form, delimiter=delimiter, n_features=count)
-        found = check_table(schema, table, holder=holder)
+        found = check_table(schema, table.opened_for(schema.columns), holder=holder)
         say(json.dumps(asdict(found)) if as_json else str(found))
         if not found.passed:
             raise typer.Exit(1)

@@ -16,36 +16,31 @@ pair, and ``bounds_basis`` says how far it deserves the name *public*:
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import hashlib
-import io
 import lzma
-import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import resources
-from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-FloatArray: TypeAlias = NDArray[np.float64]
-SparseArray: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
-Matrix: TypeAlias = "FloatArray | SparseArray"
-Bounds: TypeAlias = tuple[float | FloatArray, float | FloatArray]
-Basis: TypeAlias = Literal["public", "clip", "published", "derived"]
-Classes: TypeAlias = tuple[int, ...] | tuple[str, ...]
+from .files import DECOMPRESS, DataNotFound, check, locate, missing
+from .origins import Basis, Classes, Origin, bundled, origins
+from .parsing import READERS, Bounds, FloatArray, Matrix, SparseArray, columns_of, features
 
-_DECOMPRESS = {".bz2": bz2.decompress, ".gz": gzip.decompress, ".xz": lzma.decompress}
-
-
-class DataNotFound(FileNotFoundError):  # noqa: N818 - says what happened, as StopIteration does
-    """A data file is in none of the folders searched; the message says where to get it."""
+__all__ = [
+    "DataNotFound",
+    "Dataset",
+    "Origin",
+    "available",
+    "kdd99_paper_protocol",
+    "load",
+    "load_adult_sample",
+    "make_synthetic",
+    "max_abs_scaled",
+    "origins",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,44 +81,6 @@ class Dataset:
     description: str
 
 
-@dataclass(frozen=True)
-class Origin:
-    """Where a data set comes from and how it is read; ``samples/sources.toml`` explains the fields.
-
-    Notes
-    -----
-    **Privacy.** Data-independent, but for what ``bounds_basis`` says of the bounds.
-    """
-
-    format: str
-    parts: Mapping[str, Mapping[str, str]]
-    n_features: int
-    classes: Classes
-    origin: str
-    description: str
-    bounds_basis: Basis
-    bounds: tuple[float, float] | None = None
-    columns: str | None = None
-    against_rest: str | None = None
-    sparse: bool = True
-
-
-@cache
-def origins() -> Mapping[str, Origin]:
-    """Give the registry: a `Origin` for each known name.
-
-    Notes
-    -----
-    **Privacy.** Data-independent.
-    """
-
-    def source(table: dict[str, Any]) -> Origin:
-        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
-        return Origin(**fields)
-
-    return {name: source(table) for name, table in tomllib.loads(_bundled("sources.toml").decode()).items()}
-
-
 def available() -> list[str]:
     """Names of the data sets of which at least one part is on this machine (checksums are not looked at).
 
@@ -133,7 +90,7 @@ def available() -> list[str]:
     """
 
     def found(source: Origin) -> bool:
-        return any(all(_locate(file) for file in files) for files in source.parts.values())
+        return any(all(locate(file) for file in files) for files in source.parts.values())
 
     return [name for name, source in origins().items() if found(source)]
 
@@ -163,11 +120,11 @@ def load(name: str, part: str = "train", *, verify: bool = True) -> Dataset:
     """
     source = _choose("name", name, origins())
     files = _choose("part", part, source.parts)
-    paths = [_locate(file) or _missing(file, source) for file in files]
+    paths = [locate(file) or missing(file, source) for file in files]
     if verify:
         for path, expected in zip(paths, files.values(), strict=True):
-            _check(path, expected, source)
-    return _build(name, source, [_DECOMPRESS[path.suffix](path.read_bytes()) for path in paths])
+            check(path, expected, source)
+    return _build(name, source, [DECOMPRESS[path.suffix](path.read_bytes()) for path in paths])
 
 
 def load_adult_sample(part: str = "train") -> Dataset:
@@ -183,7 +140,7 @@ def load_adult_sample(part: str = "train") -> Dataset:
     **Privacy.** Sensitive: returns raw records (of a public data set).
     """
     files = {"train": "adult-sample.csv.xz", "test": "adult-sample-test.csv.xz"}
-    rows = lzma.decompress(_bundled(_choose("part", part, files)))
+    rows = lzma.decompress(bundled(_choose("part", part, files)))
     return _build("adult-sample", origins()["adult"], [rows])
 
 
@@ -274,133 +231,20 @@ def _with_values(X: SparseArray, values: FloatArray) -> SparseArray:
     return sparse.csr_array((values, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
-def _bundled(file: str) -> bytes:
-    return resources.files(__name__).joinpath("samples", file).read_bytes()
-
-
 def _choose(parameter: str, key: str, options: Mapping[str, Any]) -> Any:
     if key not in options:
         raise ValueError(f"{parameter}={key!r} is not known; use one of: {', '.join(options)}")
     return options[key]
 
 
-def _folders() -> tuple[Path | None, Path]:
-    named = os.environ.get("HARDZERO_DATA")
-    cache_home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(named).expanduser() if named else None, Path(cache_home) / "hardzero"
-
-
-def _locate(file: str) -> Path | None:
-    return next((folder / file for folder in _folders() if folder and (folder / file).is_file()), None)
-
-
-def _missing(file: str, source: Origin) -> NoReturn:
-    named, cached = _folders()
-    raise DataNotFound(
-        f"the data file {file!r} is neither in the folder that HARDZERO_DATA names "
-        f"({named or 'the variable is not set'}) nor in the cache folder ({cached}). "
-        f"Get it from: {source.origin}. Put it into one of these folders, or set the environment variable "
-        "HARDZERO_DATA to the folder that has it."
-    )
-
-
-@cache
-def _sha256(path: Path, mtime_ns: int, size: int) -> str:
-    """Hash a file, once; its time and size are in the cache's key, so that a replaced file is read again."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _check(path: Path, expected: str, source: Origin) -> None:
-    stat = path.stat()
-    if expected and (found := _sha256(path, stat.st_mtime_ns, stat.st_size)) != expected:
-        raise ValueError(
-            f"{path} is not the expected file: its SHA-256 is {found}, not {expected}. It may be incomplete; "
-            f"get it again from: {source.origin}. If it is a copy that you trust, pass verify=False."
-        )
-
-
 def _build(name: str, source: Origin, contents: Sequence[bytes]) -> Dataset:
-    X, y = _READERS[source.format](contents, source)
+    X, y = READERS[source.format](contents, source)
     if not np.isin(y, source.classes).all():
         raise ValueError(f"{name}: the file has labels other than the public classes {source.classes}")
-    names, bounds = _features(_columns(source))
+    names, bounds = features(columns_of(source))
     if source.format == "libsvm" and len(contents) > 1:
         names = tuple(contents[1].decode().split())
     X = X if isinstance(X, np.ndarray) else _with_values(X, X.data)
     y = y.astype(np.array(source.classes).dtype)
     limits = source.bounds or bounds
     return Dataset(name, X, y, limits, source.bounds_basis, source.classes, names or None, source.description)
-
-
-def _columns(source: Origin) -> dict[str, str]:
-    """Give the columns of a table, each with its range ("0..100") or its categories ("a, b, c")."""
-    lines = _bundled(source.columns).decode().splitlines() if source.columns else []
-    return dict(line.split(": ") for line in lines if not line.startswith("#"))
-
-
-def _features(columns: Mapping[str, str]) -> tuple[tuple[str, ...], Bounds]:
-    """Expand columns to features: a number is one feature, a category one indicator for each value."""
-    features: dict[str, Sequence[str]] = {}
-    for name, content in columns.items():
-        if ".." in content:
-            features[name] = content.split("..")
-        else:
-            features |= {f"{name}={value}": ("0", "1") for value in content.split(", ")}
-    pairs = np.array(list(features.values()), dtype=np.float64).reshape(-1, 2)
-    return tuple(features), (pairs[:, 0], pairs[:, 1])
-
-
-def _read_libsvm(contents: Sequence[bytes], source: Origin) -> tuple[Matrix, NDArray[Any]]:
-    from sklearn.datasets import load_svmlight_file  # noqa: PLC0415 - slow to import, seldom needed
-
-    X, y = load_svmlight_file(io.BytesIO(contents[0]), n_features=source.n_features, zero_based=False)
-    return sparse.csr_array(X) if source.sparse else X.toarray(), y
-
-
-def _read_csv(contents: Sequence[bytes], source: Origin) -> tuple[Matrix, NDArray[Any]]:
-    columns = _columns(source)
-    first = contents[0].partition(b"\n")[0].decode().split(",")
-    # A header names the columns, and may have more; without one they come as listed. The label is last.
-    header = set(columns) < set(first)
-    position = {name: index for index, name in enumerate(first if header else columns)}
-    symbols = [name for name, content in columns.items() if ".." not in content]
-    numbers = [name for name in columns if name not in symbols]
-
-    def table(indices: list[int], dtype: type[Any]) -> NDArray[Any]:
-        text, skip = io.BytesIO(contents[0]), int(header)
-        return np.loadtxt(text, dtype, None, ",", usecols=indices, skiprows=skip, ndmin=2, encoding="utf-8")
-
-    # Two passes of numpy's own parser are faster than one of the csv module, and make no object a cell.
-    numeric = table([position[name] for name in numbers], np.float64)
-    symbolic = table([*(position[name] for name in symbols), len(first) - 1], np.str_)
-    y = symbolic[:, -1]
-    if source.against_rest is not None:
-        y = np.where(y == source.against_rest, source.classes[1], source.classes[0])
-    if not symbols:
-        return numeric, y
-    blocks = {name: sparse.csr_array(numeric[:, [j]]) for j, name in enumerate(numbers)}
-    blocks |= {name: _one_hot(symbolic[:, j], columns[name].split(", ")) for j, name in enumerate(symbols)}
-    return sparse.csr_array(sparse.hstack([blocks[name] for name in columns], format="csr")), y
-
-
-def _one_hot(values: NDArray[Any], categories: Sequence[str]) -> SparseArray:
-    """Give one indicator for each category; a value that is none of them has no indicator."""
-    rows, codes = np.nonzero(values[:, None] == np.array(categories))
-    return sparse.csr_array((np.ones(len(rows)), (rows, codes)), shape=(len(values), len(categories)))
-
-
-def _read_idx(contents: Sequence[bytes], source: Origin) -> tuple[Matrix, NDArray[Any]]:
-    # An IDX header is two zero bytes, the type, the number of dimensions, and four bytes for each of these.
-    images, labels = (np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3]) for raw in contents)
-    X = sparse.csr_array(images.reshape(-1, source.n_features))  # made sparse as bytes, to save memory
-    return X.astype(np.float64), labels
-
-
-def _read_scikit_learn(_: Sequence[bytes], __: Origin) -> tuple[Matrix, NDArray[Any]]:
-    from sklearn.datasets import load_breast_cancer  # noqa: PLC0415 - slow to import, seldom needed
-
-    X, y = load_breast_cancer(return_X_y=True)
-    return X, y
-
-
-_READERS = {"libsvm": _read_libsvm, "csv": _read_csv, "idx": _read_idx, "scikit-learn": _read_scikit_learn}

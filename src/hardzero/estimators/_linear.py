@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import abc
 import math
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,7 +20,7 @@ from ..model.statement import PrivacyStatement, warn_if_weak
 from ..optim import progress
 from ..optim.frank_wolfe import Problem, Weights
 from ..optim.losses import Logistic, Loss, Softmax, Squared
-from . import _input
+from . import _input, _labels
 from ._parameters import documented
 
 if TYPE_CHECKING:
@@ -107,11 +105,11 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
     def _repr_html_(self) -> Any:
         """What notebooks show; not there when scikit-learn is told to display text."""
         shown = super()._repr_html_
-        return self._html_of_fit if hasattr(self, "privacy_") else partial(_shown_quietly, shown)
+        return self._html_of_fit if hasattr(self, "privacy_") else shown
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         if not hasattr(self, "privacy_") or not hasattr(self, "_repr_html_"):
-            return _shown_quietly(super()._repr_mimebundle_, **options)  # type: ignore[no-any-return]
+            return super()._repr_mimebundle_(**options)  # type: ignore[no-any-return]
         return {"text/plain": repr(self), "text/html": self._html_of_fit()}
 
     def _html_of_fit(self) -> str:
@@ -164,8 +162,6 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
 
-        Parameters
-        ----------
         {rows}
         y : array of shape (n_rows,)
             Labels.
@@ -205,11 +201,11 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
     def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any, *, coded: bool = False) -> Self:
         """Fit checked rows, an array or a table, and present the result."""
-        labels = _input.read_labels(y, shape[0], type(self).__name__)
+        labels = _labels.read_labels(y, shape[0], type(self).__name__)
         if coded:
-            encoded = _input.coded_labels(labels, self.classes)
+            encoded = _labels.coded_labels(labels, self.classes)
         else:
-            encoded = _input.encode_labels(labels, self.classes, required=self._states_classes)
+            encoded = _labels.encode_labels(labels, self.classes, required=self._states_classes)
         classes = encoded.classes
         targets: Any = encoded.places
         if len(classes) > self._most_classes:
@@ -234,26 +230,24 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
         self._state(plan, public, shape[0])
         return self
 
+    @documented
     def predict(self, X: Any) -> Any:
         """Return the likeliest class of each row.
 
-        Privacy
-        -------
-        Post-processing, as far as the training data are concerned.
+        {predicted}
         """
         places = self.predict_proba(X).argmax(axis=1)
         return self.classes_[places]
 
+    @documented
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows whose class is predicted.
 
-        Privacy
-        -------
-        Not private: computed from the rows and labels given.
+        {scored}
         """
         predicted = self.predict(X)
-        labels = _input.read_labels(y, len(predicted), type(self).__name__)
-        _input.refuse_other_labels(labels, self.classes_)
+        labels = _labels.read_labels(y, len(predicted), type(self).__name__)
+        _labels.refuse_other_labels(labels, self.classes_)
         return float(np.average(labels == predicted, weights=sample_weight))
 
 
@@ -278,8 +272,6 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
 
-        Parameters
-        ----------
         {rows}
         y : array of shape (n_rows,)
             Numbers; clipped to ``target_bounds`` in the same way.
@@ -302,31 +294,22 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         self._state(plan, public, X.shape[0])
         return self
 
+    @documented
     def predict(self, X: Any) -> FloatArray:
         """Return w·x + b for each row.
 
-        Privacy
-        -------
-        Post-processing, as far as the training data are concerned.
+        {predicted}
         """
         return self._margins(X)[:, 0]
 
+    @documented
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R², the share of the target's variance that is predicted.
 
-        Privacy
-        -------
-        Not private: computed from the rows and targets given.
+        {scored}
         """
         from sklearn.metrics import r2_score  # noqa: PLC0415 - slow to load, and fits do not need it
 
         predicted = self.predict(X)
         target = _input.read_target(y, len(predicted), type(self).__name__)
         return float(r2_score(target, predicted, sample_weight=sample_weight))
-
-
-def _shown_quietly(show: Callable[..., Any], **options: Any) -> Any:
-    """Let scikit-learn display an estimator, whose parser of docstrings does not know our section."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Unknown section Privacy")
-        return show(**options)

@@ -80,8 +80,29 @@ step_size : float, optional
 row_norm : float, default=1.0
     Rows, scaled to [-1, 1], are shrunk to this L2 length while fitting.""",
     "rows": """\
+Parameters
+----------
 X : array, sparse matrix or data frame of shape (n_rows, n_features)
     Finite numbers; values outside ``bounds`` are clipped to them without a message.""",
+    "new_rows": """\
+Parameters
+----------
+X : array, sparse matrix or data frame of shape (n_rows, n_features)
+    Rows like those of the fit; columns of a data frame are found by their names.""",
+    "afterwards": """\
+
+Privacy
+-------
+Post-processing, as far as the training data are concerned.""",
+    "scored_target": """\
+y : array of shape (n_rows,)
+    What is to be predicted.
+sample_weight : array of shape (n_rows,), optional
+    How much each row counts.
+
+Privacy
+-------
+Not private: computed from the rows and targets given.""",
     "fitted_self": """\
 Returns
 -------
@@ -126,10 +147,12 @@ privacy_ : PrivacyStatement
 _EVERYWHERE = [TEXTS[name] for name in ("epsilon", "delta", "bounds", "neighbours", "n_rows", "random_state")]
 _GUARANTEE = """\
 
-Privacy
--------
-Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``."""
+Notes
+-----
+**Privacy.** Releases ``coef_`` and ``intercept_`` with (epsilon, delta)-DP under ``neighbours``."""
 TEXTS |= {
+    "predicted": "\n".join([TEXTS["new_rows"], TEXTS["afterwards"]]),
+    "scored": "\n".join([TEXTS["new_rows"], TEXTS["scored_target"]]),
     "private_classifier": "\n".join([*_EVERYWHERE, TEXTS["classes"]]),
     "private_regressor": "\n".join([*_EVERYWHERE, TEXTS["target_bounds"]]),
     "lasso": "\n".join(TEXTS[name] for name in ("lasso_radius", "lasso_n_iter", "calibration")),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from .. import checks
+from ..data.bounded import FloatArray
 from ..methods.admm import SHAPES, ADMMPlan, plan_admm, private_admm
-from ..methods.rows import ROW_NORMS, split_intercept, with_constant
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Problem
+from ._constant import ConstantFeatureOfClippedRows
 from ._linear import Shape
 from ._parameters import parameters
 from ._private import PrivateBinaryClassifier
 
 
 @parameters
-class PrivateADMMLogisticRegression(PrivateBinaryClassifier):
+class PrivateADMMLogisticRegression(ConstantFeatureOfClippedRows, PrivateBinaryClassifier):
     """Private ADMM with an L1 or an L½ penalty (Wang and Zhang 2020): objective perturbation in every round.
 
     P. Wang and H. Zhang, Differential privacy for sparse classification learning, Neurocomputing 375, 2020. Here the
@@ -22,6 +23,9 @@ class PrivateADMMLogisticRegression(PrivateBinaryClassifier):
     Parameters
     ----------
     {private_classifier}
+    fit_intercept : bool, default=False
+        Fit the weight of a constant feature as well, without a penalty. The published method has none.
+    {row_norm}
     penalty : float, default=0.005
         Weight λ of the penalty, beside the mean loss.
     penalty_shape : {"l1", "l1/2"}, default="l1"
@@ -32,9 +36,6 @@ class PrivateADMMLogisticRegression(PrivateBinaryClassifier):
         exceed epsilon/2.
     n_iter : int, default=5
         Rounds. More of them mean more noise in each.
-    {row_norm}
-    fit_intercept : bool, default=False
-        Fit the weight of a constant feature as well, without a penalty. The published method has none.
 
     {classifier_released}
     Proof: docs/proofs/admm.md and docs/proofs/objective-perturbation.md.
@@ -44,11 +45,8 @@ class PrivateADMMLogisticRegression(PrivateBinaryClassifier):
     penalty_shape: str = "l1"
     coupling: float = 0.02
     n_iter: int = 5
-    row_norm: float = 1.0
-    fit_intercept: bool = False
 
     def _plan(self, shape: Shape) -> ADMMPlan:
-        checks.flag("fit_intercept", self.fit_intercept)
         return plan_admm(
             *self._asked(shape),
             shape.n_rows,
@@ -56,10 +54,8 @@ class PrivateADMMLogisticRegression(PrivateBinaryClassifier):
             checks.positive("coupling", self.coupling),
             checks.not_negative("penalty", self.penalty),
             checks.choice("penalty_shape", self.penalty_shape, SHAPES),
-            checks.within("row_norm", self.row_norm, *ROW_NORMS),
+            self._length(),
         )
 
-    def _run(self, problem: Problem, plan: ADMMPlan) -> Weights:
-        features = problem.data.n_features
-        sparse = private_admm(with_constant(problem, self.fit_intercept), plan, features, self._source())
-        return split_intercept(sparse[None, :], self.fit_intercept)
+    def _weights(self, problem: Problem, plan: ADMMPlan, features: int) -> FloatArray:
+        return private_admm(problem, plan, features, self._source())[None, :]

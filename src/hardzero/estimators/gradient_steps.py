@@ -9,40 +9,35 @@ from collections.abc import Callable
 from .. import checks
 from ..data.bounded import FloatArray
 from ..methods.gradient_steps import GradientStepsPlan, noisy_steps, plan_gradient_steps
-from ..methods.rows import ROW_NORMS, split_intercept, with_constant
 from ..methods.sparsifier import keep_largest
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Problem
+from ._constant import ConstantFeatureOfClippedRows
 from ._linear import Shape
 from ._parameters import parameters
 from ._private import PrivateClassifier
 
 
 @parameters
-class _GradientSteps(PrivateClassifier):
+class _GradientSteps(ConstantFeatureOfClippedRows, PrivateClassifier):
     """Parameters that both methods have."""
 
     n_iter: int = 100
     step_size: float | None = None
-    row_norm: float = 1.0
-    fit_intercept: bool = False
 
     def _plan(self, shape: Shape) -> GradientStepsPlan:
-        checks.flag("fit_intercept", self.fit_intercept)
         return plan_gradient_steps(
             *self._asked(shape),
             shape.loss,
             checks.whole("n_iter", self.n_iter, 1),
             None if self.step_size is None else checks.positive("step_size", self.step_size),
-            checks.within("row_norm", self.row_norm, *ROW_NORMS),
+            self._length(),
         )
 
-    def _run(self, problem: Problem, plan: GradientStepsPlan) -> Weights:
-        problem = with_constant(problem, self.fit_intercept)
-        coef = noisy_steps(problem, plan, self._sparse(problem), self._source())
-        return split_intercept(coef, self.fit_intercept)
+    def _weights(self, problem: Problem, plan: GradientStepsPlan, features: int) -> FloatArray:
+        return noisy_steps(problem, plan, self._sparse(problem.loss.outputs, features), self._source())
 
     @abc.abstractmethod
-    def _sparse(self, problem: Problem) -> Callable[[FloatArray], FloatArray]:
+    def _sparse(self, outputs: int, features: int) -> Callable[[FloatArray], FloatArray]:
         """What is done to the weights after every step."""
 
 
@@ -56,12 +51,12 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
     Parameters
     ----------
     {private_classifier}
+    fit_intercept : bool, default=False
+        Add a constant feature whose weight is always kept. The published method has none.
+    {row_norm}
     n_iter : int, default=300
         Steps. More of them mean more noise in each.
     {gradient_step}
-    {row_norm}
-    fit_intercept : bool, default=False
-        Add a constant feature whose weight is always kept. The published method has none.
     max_features : int, optional
         Nonzero weights that survive a step, times the number of classes where there are more than two; √p by default.
 
@@ -77,9 +72,8 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
             checks.whole("max_features", self.max_features, 1)
         return super()._plan(shape)
 
-    def _sparse(self, problem: Problem) -> Callable[[FloatArray], FloatArray]:
-        features = problem.data.n_features - self.fit_intercept
-        kept = problem.loss.outputs * (self.max_features or max(1, math.isqrt(features)))
+    def _sparse(self, outputs: int, features: int) -> Callable[[FloatArray], FloatArray]:
+        kept = outputs * (self.max_features or max(1, math.isqrt(features)))
 
         def threshold(coef: FloatArray) -> FloatArray:
             coef[:, :features] = keep_largest(coef[:, :features], kept)
@@ -97,21 +91,16 @@ class DensePrivateLogisticRegression(_GradientSteps):
     Parameters
     ----------
     {private_classifier}
+    fit_intercept : bool, default=False
+        Add a constant feature, whose weight is the intercept.
+    {row_norm}
     n_iter : int, default=100
         Steps. More of them mean more noise in each.
     {gradient_step}
-    {row_norm}
-    fit_intercept : bool, default=False
-        Add a constant feature, whose weight is the intercept.
 
     {classifier_released}
     Proof: docs/proofs/gradient-steps.md.
     """
 
-    n_iter: int = 100
-    step_size: float | None = None
-    row_norm: float = 1.0
-    fit_intercept: bool = False
-
-    def _sparse(self, problem: Problem) -> Callable[[FloatArray], FloatArray]:
+    def _sparse(self, outputs: int, features: int) -> Callable[[FloatArray], FloatArray]:
         return lambda coef: coef

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from .. import checks
+from ..data.bounded import FloatArray
 from ..methods.greedy import GreedyPlan, greedy_descent, plan_greedy
-from ..methods.rows import split_intercept, with_constant
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Problem
+from ._constant import ConstantFeature
 from ._linear import Shape
 from ._parameters import parameters
 from ._private import PrivateClassifier
 
 
 @parameters
-class PrivateGreedyLogisticRegression(PrivateClassifier):
+class PrivateGreedyLogisticRegression(ConstantFeature, PrivateClassifier):
     """Private greedy coordinate descent (Mangold et al. 2023): at most one more nonzero weight with every step.
 
     P. Mangold, A. Bellet, J. Salmon and M. Tommasi, High-dimensional private empirical risk minimization by greedy
@@ -22,6 +23,8 @@ class PrivateGreedyLogisticRegression(PrivateClassifier):
     Parameters
     ----------
     {private_classifier}
+    fit_intercept : bool, default=False
+        Add a constant feature, chosen like any other and never penalised. The published method has none.
     n_iter : int, default=100
         Steps, hence the largest number of nonzero weights.
     step_size : float, optional
@@ -29,8 +32,6 @@ class PrivateGreedyLogisticRegression(PrivateClassifier):
         Tighter curvatures would have to be public, or paid for.
     penalty : float, default=0.0
         Weight of the L1 norm; every step moves its weight towards zero by step_size times this.
-    fit_intercept : bool, default=False
-        Add a constant feature, chosen like any other and never penalised. The published method has none.
 
     {classifier_released}
     Proof: docs/proofs/greedy.md.
@@ -39,10 +40,8 @@ class PrivateGreedyLogisticRegression(PrivateClassifier):
     n_iter: int = 100
     step_size: float | None = None
     penalty: float = 0.0
-    fit_intercept: bool = False
 
     def _plan(self, shape: Shape) -> GreedyPlan:
-        checks.flag("fit_intercept", self.fit_intercept)
         return plan_greedy(
             *self._asked(shape),
             checks.whole("n_iter", self.n_iter, 1),
@@ -50,7 +49,5 @@ class PrivateGreedyLogisticRegression(PrivateClassifier):
             checks.not_negative("penalty", self.penalty),
         )
 
-    def _run(self, problem: Problem, plan: GreedyPlan) -> Weights:
-        features = problem.data.n_features
-        coef = greedy_descent(with_constant(problem, self.fit_intercept), plan, features, self._source())
-        return split_intercept(coef, self.fit_intercept)
+    def _weights(self, problem: Problem, plan: GreedyPlan, features: int) -> FloatArray:
+        return greedy_descent(problem, plan, features, self._source())

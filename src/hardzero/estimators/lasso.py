@@ -43,9 +43,9 @@ class LassoLogisticRegression(NonPrivateFit, LinearClassifier):
     privacy_ : PrivacyStatement
         Says that nothing is guaranteed.
 
-    Privacy
-    -------
-    Not private.
+    Notes
+    -----
+    **Privacy.** Not private.
     """
 
     radius: float = field(default=10.0, kw_only=False)

@@ -1,4 +1,4 @@
-"""Select, then refit: the estimator to use."""
+"""Select-then-refit: the estimator to use."""
 
 from __future__ import annotations
 

@@ -73,12 +73,7 @@ def open_table(
     path = Path(location)
     _refuse_what_is_no_file(path)
     plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-    kind = FileFormat.named(plain.suffix) if form is None else _parsed(form)
-    if kind is None:
-        raise ReaderError(f"{path}: the name does not tell the format; name it, one of {', '.join(FileFormat)}")
-    if plain != path and not kind.may_be_compressed:
-        raise ReaderError(f"{path} is compressed as a whole, which {kind} files are not; decompress it first")
-    match kind:
+    match _format(path, plain, form):
         case FileFormat.CSV:
             usual = "\t" if plain.suffix.lower() == ".tsv" else ","
             return open_csv(path, usual if delimiter is None else delimiter, names)
@@ -88,6 +83,16 @@ def open_table(
             return open_parquet(path)
         case FileFormat.ARROW:
             return open_arrow(path)
+
+
+def _format(path: Path, plain: Path, form: FileFormat | str | None) -> FileFormat:
+    """Return the stated format, or the one that the name without an ending of compression tells."""
+    kind = FileFormat.named(plain.suffix) if form is None else _parsed(form)
+    if kind is None:
+        raise ReaderError(f"{path}: the name does not tell the format; name it, one of {', '.join(FileFormat)}")
+    if plain != path and not kind.may_be_compressed:
+        raise ReaderError(f"{path} is compressed as a whole, which {kind} files are not; decompress it first")
+    return kind
 
 
 def _parsed(form: FileFormat | str) -> FileFormat:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import published
-from .methods import FIGURE_METHODS, FLAGSHIP
+from .methods import FIGURE_METHODS, SELECT_REFIT
 from .summaries import Estimate, estimates, markdown_table
 from .trials import Rows
 
@@ -55,7 +55,7 @@ def curve_estimates(name: str, rows: Rows) -> list[Estimate]:
 
 def shown(method: str) -> str:
     """A method's name in a figure."""
-    return "hardzero, untuned" if method == FLAGSHIP else method
+    return "hardzero, untuned" if method == SELECT_REFIT else method
 
 
 def curve_table(name: str, rows: Rows) -> str:
@@ -87,7 +87,7 @@ def behind(name: str, rows: Rows) -> list[str]:
     chart = CHARTS[name]
     lines = []
     for point in estimates(rows, [chart.metric]):
-        if point.method != FLAGSHIP:
+        if point.method != SELECT_REFIT:
             continue
         printed = [
             (curve[point.epsilon], method)

@@ -11,7 +11,7 @@ from statistics import fmean, median_low
 import numpy as np
 
 from .. import datasets
-from .methods import FIGURE_METHODS, FLAGSHIP, LASSO, METHODS, OPTIMUM, PLAIN, RANDOM_START, SPARSIFIER, build
+from .methods import FIGURE_METHODS, LASSO, METHODS, OPTIMUM, PLAIN, RANDOM_START, SELECT_REFIT, SPARSIFIER, build
 from .splits import Split, evaluate, load_split
 from .trials import Parameters, Result, Rows, Runner, Trial
 
@@ -139,8 +139,8 @@ def _run_table2_row(runner: Runner, path: Path, effort: Effort, data: str) -> Ro
     steps = median_low(int(result["n_iter"]) for result in runner.run(search, work, path, title).values())
     others = [
         *private(data, LASSO, 1.0, seeds, n_iter=steps),
-        *private(data, FLAGSHIP, 1.0, seeds),
-        *private(data, FLAGSHIP, 1.0, seeds, max_features=max(1, math.floor(nonzeros(sparsifier)))),
+        *private(data, SELECT_REFIT, 1.0, seeds),
+        *private(data, SELECT_REFIT, 1.0, seeds, max_features=max(1, math.floor(nonzeros(sparsifier)))),
     ]
     return sparsifier | runner.run(_by_seed(others), work, path, title)
 

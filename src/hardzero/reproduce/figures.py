@@ -12,7 +12,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from . import published
 from .curves import CHARTS, Chart, curve_estimates, shown
-from .methods import FIGURE_METHODS, FLAGSHIP
+from .methods import FIGURE_METHODS, SELECT_REFIT
 from .summaries import Estimate
 from .trials import Rows
 
@@ -34,7 +34,7 @@ def draw(name: str, rows: Rows) -> Figure:
     figure = Figure(figsize=(10.5, 5.2), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True, sharex=True)
     panels = (
-        ([*in_paper, FLAGSHIP], "methods of the paper, and hardzero"),
+        ([*in_paper, SELECT_REFIT], "methods of the paper, and hardzero"),
         (others, "further methods, and hardzero"),
     )
     for axis, (methods, title) in zip(axes, panels, strict=True):

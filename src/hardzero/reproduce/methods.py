@@ -30,7 +30,7 @@ OPTIMUM = "non-private optimum"
 LASSO = "Private LASSO"
 RANDOM_START = "Private LASSO, random start"
 SPARSIFIER = "Sparsifier"
-FLAGSHIP = "flagship"
+SELECT_REFIT = "select-then-refit"
 
 Arguments: TypeAlias = Mapping[str, Any]
 
@@ -156,8 +156,8 @@ COMPARISONS = {
     "private greedy": Method(_private(PrivateGreedyLogisticRegression), True, "n_iter", STEPS_GRID),
     "private, dense": Method(_private(DensePrivateLogisticRegression), True, "n_iter", STEPS_GRID),
 }
-METHODS = {**PAPER, **COMPARISONS, FLAGSHIP: Method(_private(SparsePrivateLogisticRegression))}
-FIGURE_METHODS = (SPARSIFIER, *COMPARISONS, FLAGSHIP)
+METHODS = {**PAPER, **COMPARISONS, SELECT_REFIT: Method(_private(SparsePrivateLogisticRegression))}
+FIGURE_METHODS = (SPARSIFIER, *COMPARISONS, SELECT_REFIT)
 
 
 def build(trial: Trial, delta: float) -> Any:

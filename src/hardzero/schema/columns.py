@@ -70,11 +70,15 @@ class Boolean:
 
 
 @dataclass(frozen=True)
-class Categorical:
-    """One of several values; others fall into a column of their own."""
+class _OneOf:
+    """What columns with listed values have."""
 
     name: str
     values: tuple[str, ...]
+
+
+class Categorical(_OneOf):
+    """One of several values; others fall into a column of their own."""
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -83,12 +87,8 @@ class Categorical:
         return tuple(Feature(f"{self.name}={value}", self.name, value) for value in (*listed, OTHER))
 
 
-@dataclass(frozen=True)
-class Ordered:
+class Ordered(_OneOf):
     """One of several values with an order: encoded by rank, evenly from 0 to 1."""
-
-    name: str
-    values: tuple[str, ...]
 
     @property
     def features(self) -> tuple[Feature, ...]:

@@ -55,10 +55,10 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
     schema : Schema
         What is publicly known about the table.
 
-    Privacy
-    -------
-    Sensitive output, one row for each record. Each row depends on its own record and the schema only, so that
-    neighbouring tables stay neighbours; ``fit`` learns nothing.
+    Notes
+    -----
+    **Privacy.** Sensitive output, one row for each record. Each row depends on its own record and the schema only, so
+    that neighbouring tables stay neighbours; ``fit`` learns nothing.
 
     Examples
     --------

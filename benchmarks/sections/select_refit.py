@@ -1,4 +1,4 @@
-"""The whole flagship fit against one L1 fit of scikit-learn, diffprivlib, and gradient descent written by hand."""
+"""Select-then-refit, a whole fit, against one L1 fit of scikit-learn, diffprivlib, and descent written by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from timing import Job, interleave, limited
 
 from hardzero import SparsePrivateLogisticRegression, datasets
 
-TITLE = "The flagship"
+TITLE = "Select-then-refit"
 TARGETS = {"a9a": 1.0, "covtype": 1.0, "news20": 2.0, "20news-bow": 2.0}  # times liblinear's time
 EPSILON = 1.0
 ENVIRONMENT = Path(__file__).parent.parent / ".diffprivlib"
@@ -76,7 +76,7 @@ def _against_private(setting: Setting, progress: Progress) -> Results:
     X_test, y_test = test.X.toarray(), (test.y == 1).astype(np.int64)
     weights: dict[str, list[np.ndarray]] = {"hardzero": [], "descent": []}  # tested later, outside the time
 
-    def flagship() -> None:
+    def ours() -> None:
         model = SparsePrivateLogisticRegression(EPSILON, bounds=(0, 1), classes="from-y").fit(X, y)
         weights["hardzero"].append(np.append(model.coef_, model.intercept_))
 
@@ -86,7 +86,7 @@ def _against_private(setting: Setting, progress: Progress) -> Results:
     def accuracy(name: str) -> float:
         return statistics.mean(float(np.mean((X_test @ w[:-1] + w[-1] > 0) == y_test)) for w in weights[name])
 
-    timings = interleave({"hardzero": Job(flagship), "descent": Job(descent)}, setting.rounds, setting.limit)
+    timings = interleave({"hardzero": Job(ours), "descent": Job(descent)}, setting.rounds, setting.limit)
     found = {
         name: {"seconds": timing.median, "runs": timing.runs, "accuracy": accuracy(name)}
         for name, timing in timings.items()
@@ -205,7 +205,7 @@ rest. liblinear is cut off after {results["patience"]:g} s; its time so far is t
     if "private" not in results:
         return text
     labels = {
-        "hardzero": "hardzero's flagship",
+        "hardzero": "hardzero's select-then-refit",
         "diffprivlib": "diffprivlib `LogisticRegression`",
         "descent": f"gradient descent by hand, {DESCENT_STEPS} steps",
     }

@@ -1,6 +1,6 @@
-"""Faults in select-and-refit: its plan, screening, standardisation and descents."""
+"""Faults in select-then-refit: its plan, screening, standardisation and descents."""
 
-from .killers import FLAGSHIP, FLAGSHIP_WIDE, FLAGSHIP_WIDE_3, in_file, moved, replayed, replayed_by_size
+from .killers import SELECT_REFIT, SELECT_REFIT_WIDE, SELECT_REFIT_WIDE_3, in_file, moved, replayed, replayed_by_size
 from .mutant import Mutant
 
 _REFIT, _STANDARD, _DESCENT = "methods/select_refit.py", "optim/standardise.py", "optim/descent.py"
@@ -24,7 +24,7 @@ MUTANTS = (
         _REFIT,
         "start_intercept(standard.rates))\n",
         "start_intercept(rates_of(class_counts(loss, problem.targets) / problem.n_rows, problem.n_rows)))\n",
-        (replayed(FLAGSHIP),),
+        (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "elimination-by-exact-counts",
@@ -32,7 +32,7 @@ MUTANTS = (
         _REFIT,
         "mask = largest(at.coef, mask, stage.kept)",
         "mask = largest(at.coef * problem.data.counts(), mask, stage.kept)",
-        (replayed(FLAGSHIP),),
+        (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "features-that-no-row-has-dropped",
@@ -40,7 +40,7 @@ MUTANTS = (
         _REFIT,
         "    result[:, features] = coef\n",
         "    result[:, features] = coef * (problem.data.counts() > 0)\n",
-        (replayed(FLAGSHIP),),
+        (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "screening-at-exact-rates",
@@ -48,7 +48,7 @@ MUTANTS = (
         _REFIT,
         "rates_of(mechanisms.gaussian(class_sums(problem), sigma, source) / (n * RESIDUAL_ONE), n)",
         "rates_of(mechanisms.exact(class_sums(problem)) / (n * RESIDUAL_ONE), n)",
-        (replayed(FLAGSHIP_WIDE),),
+        (replayed(SELECT_REFIT_WIDE),),
     ),
     Mutant(
         "screening-by-the-sum-over-classes",
@@ -64,7 +64,7 @@ MUTANTS = (
         _REFIT,
         "screen.kept, contributions * cap * FEATURE_ONE, screen.eta, source)",
         "screen.kept, cap * FEATURE_ONE, screen.eta, source)",
-        (moved(FLAGSHIP_WIDE, "replace-one"), moved(FLAGSHIP_WIDE_3, "replace-one")),
+        (moved(SELECT_REFIT_WIDE, "replace-one"), moved(SELECT_REFIT_WIDE_3, "replace-one")),
     ),
     Mutant(
         "screening-rates-forget-the-relation",
@@ -80,7 +80,7 @@ MUTANTS = (
         _REFIT,
         "    n = problem.n_rows\n    sigma",
         "    n = problem.data.n_rows\n    sigma",
-        (replayed_by_size(FLAGSHIP_WIDE),),
+        (replayed_by_size(SELECT_REFIT_WIDE),),
     ),
     Mutant(
         "rate-of-descent-by-the-true-number-of-rows",
@@ -88,7 +88,7 @@ MUTANTS = (
         _REFIT,
         "descent = prepare_descent(loss, standard, mask, problem.n_rows,",
         "descent = prepare_descent(loss, standard, mask, problem.data.n_rows,",
-        (replayed_by_size(FLAGSHIP),),
+        (replayed_by_size(SELECT_REFIT),),
     ),
     Mutant(
         "support-by-the-true-number-of-rows",
@@ -96,7 +96,7 @@ MUTANTS = (
         _REFIT,
         "explained_by_more_than_noise(at, mask, descent, standard, problem.n_rows)",
         "explained_by_more_than_noise(at, mask, descent, standard, problem.data.n_rows)",
-        (replayed_by_size(FLAGSHIP),),
+        (replayed_by_size(SELECT_REFIT),),
     ),
     Mutant(
         "class-rates-not-charged",
@@ -144,7 +144,7 @@ MUTANTS = (
         _STANDARD,
         "mechanisms.select(length_scores(problem, grid), _OUT_OF * RESIDUAL_ONE, eta, source)",
         "np.argmax(mechanisms.exact(length_scores(problem, grid)))",
-        (replayed(FLAGSHIP),),
+        (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "length-told-a-tenth-of-the-sensitivity",
@@ -184,7 +184,7 @@ MUTANTS = (
         _STANDARD,
         "sensitivity = contributions * math.ceil(math.sqrt(2 * length**2 + 1) * _SUM_ONE)",
         "sensitivity = math.ceil(math.sqrt(2 * length**2 + 1) * _SUM_ONE)",
-        (moved(FLAGSHIP, "replace-one"),),
+        (moved(SELECT_REFIT, "replace-one"),),
     ),
     Mutant(
         "moments-noise-halved",
@@ -200,7 +200,7 @@ MUTANTS = (
         _STANDARD,
         "n, p = problem.n_rows, problem.data.n_features",
         "n, p = problem.data.n_rows, problem.data.n_features",
-        (replayed_by_size(FLAGSHIP),),
+        (replayed_by_size(SELECT_REFIT),),
     ),
     Mutant(
         "clipping-forgotten",
@@ -248,7 +248,7 @@ MUTANTS = (
         _DESCENT,
         "return Weights(coef, released[inside:] / _INTERCEPT_WEIGHT)",
         "return Weights(coef, mechanisms.exact(sums)[inside:] / RESIDUAL_ONE / _INTERCEPT_WEIGHT)",
-        (replayed(FLAGSHIP),),
+        (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "descent-forgets-the-relation",

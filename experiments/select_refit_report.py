@@ -1,6 +1,6 @@
-"""Tables and the ablation picture from experiments/results/flagship-*.jsonl, written into docs/ and the README.
+"""Tables and the ablation picture from experiments/results/select-refit-*.jsonl, written into docs/ and the README.
 
-Run: .venv/bin/python experiments/flagship_report.py
+Run: .venv/bin/python experiments/select_refit_report.py
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
-from flagship import ABLATION, ABLATION_METHODS, BINARY, LARGE, MULTICLASS, RESULTS
 from scipy.stats import wilcoxon
+from select_refit import ABLATION, ABLATION_METHODS, BINARY, LARGE, MULTICLASS, RESULTS
 
 from hardzero.reproduce.summaries import markdown_table as table
 from hardzero.reproduce.trials import Trial, mean_and_error, read
@@ -20,7 +20,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "flagship-results.md"
+PAGE = ROOT / "docs" / "select-refit-results.md"
 FIGURE = ROOT / "docs" / "figures" / "ablation"
 SETS = [*BINARY[:-1], "w8a", *LARGE]
 
@@ -41,7 +41,7 @@ Key = tuple[str, str, float, str]
 def grouped(kind: str) -> dict[Key, dict[int, dict[str, float]]]:
     """Results by data, method, ε and relation, then by seed."""
     groups: dict[Key, dict[int, dict[str, float]]] = defaultdict(dict)
-    path = RESULTS / f"flagship-{kind}.jsonl"
+    path = RESULTS / f"select-refit-{kind}.jsonl"
     for trial, result in read(path).items():
         groups[_key(trial)][trial.seed] = result
     return groups
@@ -66,35 +66,37 @@ def cell(group: dict[int, dict[str, float]], *metrics: str) -> str:
 def main_table(groups: dict) -> str:
     rows = []
     for data in SETS:
-        flagship = groups[data, "flagship", 1.0, "zero-out"]
-        if not flagship:
+        ours = groups[data, "select-then-refit", 1.0, "zero-out"]
+        if not ours:
             continue
-        accuracy, auc = (mean_and_error(r[m] for r in flagship.values())[0] for m in ("accuracy", "auc"))
+        accuracy, auc = (mean_and_error(r[m] for r in ours.values())[0] for m in ("accuracy", "auc"))
         target = TARGETS.get(data)
         verdict = "" if target is None else ("met" if accuracy >= target[0] and auc >= target[1] else "**missed**")
         rows.append(
             [
                 data,
-                str(len(flagship)),
-                cell(flagship, "accuracy", "auc", "nonzeros"),
-                cell(groups[data, "flagship", 1.0, "replace-one"], "accuracy", "auc", "nonzeros"),
+                str(len(ours)),
+                cell(ours, "accuracy", "auc", "nonzeros"),
+                cell(groups[data, "select-then-refit", 1.0, "replace-one"], "accuracy", "auc", "nonzeros"),
                 cell(groups[data, "published", 1.0, "zero-out"], "accuracy", "auc", "nonzeros"),
                 cell(groups[data, "non-private", 0.0, "none"], "accuracy", "auc", "nonzeros"),
                 "" if target is None else f"{target[0]} / {target[1]}: {verdict}",
                 CEILINGS.get(data, ""),
             ]
         )
-    head = ["data", "seeds", "flagship, zero-out", "flagship, replace-one", "published Sparsifier",
+    head = ["data", "seeds", "select-then-refit, zero-out", "select-then-refit, replace-one", "published Sparsifier",
             "non-private L1 (λ = 10)", "target", "best non-private found, ≤ 2√p features"]  # fmt: skip
     return table(head, rows)
 
 
 def comparison_table(groups: dict) -> str:
-    """Paired by seed: flagship minus published, and Wilcoxon's p for the published method being better."""
+    """Paired by seed: select-then-refit minus published, and Wilcoxon's p for the published method being better."""
     rows = []
     for data in SETS:
         for epsilon in (0.5, 1.0, 2.0, 4.0):
-            ours, theirs = (groups[data, method, epsilon, "zero-out"] for method in ("flagship", "published"))
+            ours, theirs = (
+                groups[data, method, epsilon, "zero-out"] for method in ("select-then-refit", "published")
+            )
             seeds = sorted(set(ours) & set(theirs))
             if len(seeds) < 5:
                 continue
@@ -111,7 +113,7 @@ def synthetic_table(groups: dict) -> str:
     rows = []
     targets = {1.0: (2.0, 0.80), 2.0: (0.9, 0.90), 4.0: (0.5, 0.93)}
     for epsilon, (error, f1) in targets.items():
-        group = groups["synthetic", "flagship", epsilon, "zero-out"]
+        group = groups["synthetic", "select-then-refit", epsilon, "zero-out"]
         if not group:
             continue
         measured = 100 - mean_and_error(r["accuracy"] for r in group.values())[0]
@@ -129,7 +131,7 @@ def synthetic_table(groups: dict) -> str:
 def multiclass_table(groups: dict) -> str:
     rows = []
     for data in MULTICLASS:
-        ours = groups[data, "flagship", 1.0, "zero-out"]
+        ours = groups[data, "select-then-refit", 1.0, "zero-out"]
         if ours:
             rows.append([data, str(len(ours)), cell(ours, "accuracy", "nonzeros"),
                          cell(groups[data, "non-private", 0.0, "none"], "accuracy", "nonzeros")])  # fmt: skip
@@ -137,7 +139,7 @@ def multiclass_table(groups: dict) -> str:
         [
             "data",
             "seeds",
-            "flagship, ε = 1: accuracy / nonzero weights",
+            "select-then-refit, ε = 1: accuracy / nonzero weights",
             "non-private L1 (λ = 50 a class, mnist 100)",
         ],
         rows,
@@ -147,13 +149,15 @@ def multiclass_table(groups: dict) -> str:
 def loose_table(groups: dict) -> str:
     rows = []
     for data in ("a9a", "phishing", "covtype"):
-        ours = groups[data, "flagship", 1000.0, "zero-out"]
+        ours = groups[data, "select-then-refit", 1000.0, "zero-out"]
         free = groups[data, "non-private, same size", 1000.0, "none"]
         if ours and free:
             gap = mean_and_error(free[s]["accuracy"] - ours[s]["accuracy"] for s in set(ours) & set(free))[0]
             rows.append([data, str(len(ours)), cell(ours, "accuracy", "auc", "nonzeros"),
                          cell(free, "accuracy", "auc", "nonzeros"), f"{gap:+.2f}"])  # fmt: skip
-    return table(["data", "seeds", "flagship, ε = 1000", "non-private, as many features", "points behind"], rows)
+    return table(
+        ["data", "seeds", "select-then-refit, ε = 1000", "non-private, as many features", "points behind"], rows
+    )
 
 
 def ablation_table(groups: dict) -> str:
@@ -187,9 +191,9 @@ def ablation_picture(groups: dict) -> None:
 
 def readme_table(groups: dict) -> str:
     rows = [
-        [data, _short(groups[data, "flagship", 1.0, "zero-out"]),
+        [data, _short(groups[data, "select-then-refit", 1.0, "zero-out"]),
          _short(groups[data, "published", 1.0, "zero-out"]), _short(groups[data, "non-private", 0.0, "none"])]
-        for data in SETS if groups[data, "flagship", 1.0, "zero-out"]
+        for data in SETS if groups[data, "select-then-refit", 1.0, "zero-out"]
     ]  # fmt: skip
     head = [
         "data",
@@ -207,13 +211,13 @@ def _short(group: dict[int, dict[str, float]]) -> str:
     return f"{accuracy:.1f} / {auc:.1f} ({size:.0f})"
 
 
-TEXT = """# Results of the flagship
+TEXT = """# Results of select-then-refit
 
 Default parameters only, the same for all data sets. 80/20 splits (breast cancer: 426 rows to train on), δ = 1/n,
 features scaled as in the paper (that scale taken for the public bounds). Mean ± standard error over seeds of
 accuracy / AUC / nonzero weights, in percent. The published Sparsifier is re-run with λ = 10, T = 1000 and the paper's
 noise; its count starts from the exact optimum instead of 50,000 plain iterations. Its noise does not depend on the
-relation. The seeds column counts the flagship's; the others have as many at ε = 1. Re-run: `make experiments`.
+relation. The seeds column counts select-then-refit's; the others have as many at ε = 1. Re-run: `make experiments`.
 Selections have drawn in another way since these rows were computed, with the same law: a new run gives other figures
 within the errors shown.
 
@@ -240,8 +244,8 @@ At most 2√p weights a class. dna and mnist on their test parts, the others on 
 
 ## What each part adds
 From the published Sparsifier upwards: zCDP accounting with the exponential mechanism; the Lipschitz bound at the
-released weights; the intercept. Then the flagship without its refit (the eliminations get the budget), without its
-support rule, and whole.
+released weights; the intercept. Then select-then-refit without its refit (the eliminations get the budget), without
+its support rule, and whole.
 
 {ablation}
 

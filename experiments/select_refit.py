@@ -1,7 +1,7 @@
-"""The flagship beside the published Sparsifier and a non-private L1 model, default parameters only.
+"""Select-then-refit beside the published Sparsifier and a non-private L1 model, default parameters only.
 
-Run:    .venv/bin/python experiments/flagship.py --jobs 2            (hours; interrupt and run again to go on)
-Tables: .venv/bin/python experiments/flagship_report.py              (writes docs/flagship-results.md)
+Run:    .venv/bin/python experiments/select_refit.py --jobs 2            (hours; interrupt and run again to go on)
+Tables: .venv/bin/python experiments/select_refit_report.py              (writes docs/select-refit-results.md)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hardzero import (
     SparsifierLogisticRegression,
 )
 from hardzero.data.bounded import RESIDUAL_ONE
-from hardzero.estimators import select_refit as sparse_private
+from hardzero.estimators import select_refit as estimator
 from hardzero.methods import select_refit
 from hardzero.optim import frank_wolfe
 from hardzero.reproduce.splits import Split, evaluate
@@ -39,7 +39,7 @@ ABLATION_METHODS = [
     "+ intercept",
     "select only",
     "no support rule",
-    "flagship",
+    "select-then-refit",
 ]
 BOUNDS = (-1, 1)
 
@@ -66,7 +66,7 @@ def fit(trial: Trial, split: Split) -> object:
 
 
 def _best_of_size(trial: Trial, split: Split) -> object:
-    """Without privacy: the flagship's own number of features, chosen by weight times spread, refitted."""
+    """Without privacy: select-then-refit's own number of features, chosen by weight times spread, refitted."""
     size = len(
         SparsePrivateLogisticRegression(
             trial.epsilon, split.delta, bounds=BOUNDS, random_state=trial.seed, classes="from-y"
@@ -97,22 +97,18 @@ class _Variant:
         self.saved = (
             frank_wolfe.residual_cap,
             select_refit.explained_by_more_than_noise,
-            sparse_private.select_and_refit,
+            estimator.select_and_refit,
         )
         if self.method == "+ accounting":
             frank_wolfe.residual_cap = lambda *_: RESIDUAL_ONE
         if self.method == "no support rule":
             select_refit.explained_by_more_than_noise = lambda at, mask, *_: mask
         if self.method == "select only":
-            whole = sparse_private.select_and_refit
-            sparse_private.select_and_refit = lambda problem, plan, source: whole(
-                problem, without_refit(plan), source
-            )
+            whole = estimator.select_and_refit
+            estimator.select_and_refit = lambda problem, plan, source: whole(problem, without_refit(plan), source)
 
     def __exit__(self, *_: object) -> None:
-        frank_wolfe.residual_cap, select_refit.explained_by_more_than_noise, sparse_private.select_and_refit = (
-            self.saved
-        )
+        frank_wolfe.residual_cap, select_refit.explained_by_more_than_noise, estimator.select_and_refit = self.saved
 
 
 def without_refit(plan: select_refit.SelectRefitPlan) -> select_refit.SelectRefitPlan:
@@ -130,20 +126,20 @@ def trials(kind: str, seeds: int) -> list[Trial]:
         if kind in ("binary", "large"):
             for data in BINARY if kind == "binary" else LARGE:
                 result.append(Trial(data, "non-private", 0.0, "none", seed))
-                result.append(Trial(data, "flagship", 1.0, "replace-one", seed))
+                result.append(Trial(data, "select-then-refit", 1.0, "replace-one", seed))
                 # Twenty seeds at ε = 1; ten at the other budgets, five where a seed takes minutes.
                 others = (0.5, 2.0, 4.0) if seed < (5 if data == "covtype" else 10) else ()
                 for epsilon in (1.0, *others):
-                    result.append(Trial(data, "flagship", epsilon, "zero-out", seed))
+                    result.append(Trial(data, "select-then-refit", epsilon, "zero-out", seed))
                     result.append(Trial(data, "published", epsilon, "zero-out", seed))
         if kind == "multiclass" and seed < 5:
             for data in MULTICLASS if seed == 0 else MULTICLASS[:-1]:  # mnist takes minutes
-                result.append(Trial(data, "flagship", 1.0, "zero-out", seed))
+                result.append(Trial(data, "select-then-refit", 1.0, "zero-out", seed))
                 if seed == 0:
                     result.append(Trial(data, "non-private", 0.0, "none", seed))
         if kind == "loose":
             for data in ("a9a", "phishing", "covtype") if seed < 3 else ("a9a", "phishing"):
-                result.append(Trial(data, "flagship", 1000.0, "zero-out", seed))
+                result.append(Trial(data, "select-then-refit", 1000.0, "zero-out", seed))
                 result.append(Trial(data, "non-private, same size", 1000.0, "none", seed))
         if kind == "ablation":
             result += [Trial(data, method, 1.0, "zero-out", seed) for data in ABLATION for method in ABLATION_METHODS]
@@ -161,7 +157,7 @@ def main() -> None:
         for kind in arguments.kinds:
             listed = sorted(trials(kind, arguments.seeds), key=lambda trial: (trial.data, trial.seed))
             wanted = [trial for trial in listed if not arguments.methods or trial.method in arguments.methods]
-            runner.run(wanted, partial(evaluate, fit), RESULTS / f"flagship-{kind}.jsonl")
+            runner.run(wanted, partial(evaluate, fit), RESULTS / f"select-refit-{kind}.jsonl")
 
 
 if __name__ == "__main__":
