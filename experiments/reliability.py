@@ -34,7 +34,8 @@ from reliability_data import (
     whole_adult,
     with_null_copies,
 )
-from reliability_refit import FloatArray, Refit, independent_columns, refit, slope_through_origin
+from reliability_refit import FloatArray, Refit, independent_columns, median_ratio, refit, slope_through_origin
+from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from hardzero import SparsePrivateLogisticRegression
@@ -125,8 +126,8 @@ def slope(trial: Trial) -> Row:
         "auc": 100 * roc_auc_score(table.y_test, margin),
     }
     for name, mask in _groups(model, free).items():
-        row[name] = mask.sum()
-        row[f"slope_{name}"] = slope_through_origin((model.coef_[0, kept] * spread)[mask], (free.coef * spread)[mask])
+        pair = (model.coef_[0, kept] * spread)[mask], (free.coef * spread)[mask]
+        row |= {name: mask.sum(), f"slope_{name}": slope_through_origin(*pair), f"median_{name}": median_ratio(*pair)}
     return row
 
 
@@ -172,7 +173,8 @@ def coverage(trial: Trial) -> Row:
     if marked is not None:
         se = np.ravel(model.coef_se_)[kept]
         row |= {"se": se, "held": _held(model, target), "reliable": marked[kept]}
-        row["ratio"] = se / refit(X[:, kept], y).se
+        free = refit(X[:, kept], y)
+        row |= {"ratio": se / free.se, "held_free": np.abs(free.coef - target) <= norm.isf((1 - LEVEL) / 2) * free.se}
     return row
 
 

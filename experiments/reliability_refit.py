@@ -122,3 +122,14 @@ def slope_through_origin(measured: FloatArray, reference: FloatArray) -> float |
     """How many times too large the measured values are; None where there is nothing to compare."""
     square = float(reference @ reference)
     return float(measured @ reference) / square if square > 0 else None
+
+
+def median_ratio(measured: FloatArray, reference: FloatArray) -> float | None:
+    """The median of measured over reference, each pair counted by its reference: no single weight decides it."""
+    used = reference != 0
+    if not used.any():
+        return None
+    ratio, weight = measured[used] / reference[used], np.abs(reference[used])
+    order = np.argsort(ratio)
+    reached = np.cumsum(weight[order])
+    return float(ratio[order][np.searchsorted(reached, reached[-1] / 2)])
