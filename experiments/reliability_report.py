@@ -1,0 +1,259 @@
+"""Tables of experiments/results/reliability-*.jsonl, put into docs/reliability.md between its markers.
+
+Run: .venv/bin/python experiments/reliability_report.py            (--print: to the terminal instead)
+
+What stands outside the markers is written by hand and kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from reliability import DATA, RESULTS
+from reliability_data import KINDS, TRUE_WEIGHTS, Design
+from reliability_refit import slope_through_origin
+from rich.console import Console
+from rich.table import Table
+from scipy.stats import binom
+
+from hardzero.reproduce.summaries import markdown_table
+from hardzero.reproduce.trials import mean_and_error, read
+
+PAGE = Path(__file__).parent.parent / "docs" / "reliability.md"
+OFTEN = 0.5
+"""The worst weight is looked for among those that are reliable in at least this share of the fits."""
+
+Row = dict[str, Any]
+Key = tuple[Any, ...]
+Content = tuple[list[str], list[list[str]]]
+
+
+def grouped(path: Path, key: Callable[[str, float, str], Key]) -> dict[Key, list[Row]]:
+    """Rows by what ``key`` makes of data set, ε and code; "before" stands first."""
+    groups: dict[Key, list[Row]] = defaultdict(list)
+    for trial, result in read(path).items():
+        groups[key(trial.data, trial.epsilon, trial.method)].append(result)
+    return dict(sorted(groups.items(), key=lambda item: [_place(part) for part in item[0]]))
+
+
+def _place(part: Any) -> tuple[int, Any]:
+    order = [*DATA["nulls"], *KINDS, "before", "after"]
+    return (order.index(part), "") if part in order else (len(order), part)
+
+
+def average(rows: Iterable[Row], name: str, digits: int = 2) -> str:
+    """``mean ± standard error`` of a field, over the rows that have it."""
+    values = [row[name] for row in rows if row.get(name) is not None]
+    if not values:
+        return "–"
+    mean, error = mean_and_error(values)
+    return f"{mean:.{digits}f}" + (f" ± {error:.{digits}f}" if len(values) > 1 else "")
+
+
+def share(part: float, whole: float) -> str:
+    """A share in percent."""
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def total(rows: Iterable[Row], name: str) -> float:
+    """Sum of a field over the rows that have it."""
+    return sum(row.get(name) or 0 for row in rows)
+
+
+def nulls(path: Path) -> Content:
+    head = ["data", "n", "ε", "code", "seeds", "null of kept", "null of the 10 largest", "null of reliable",
+            "target", "real and reliable", "significant without privacy"]  # fmt: skip
+    body = []
+    for (data, epsilon, code), rows in grouped(path, lambda *key: key).items():
+        limit = 0.05 if rows[0]["n"] >= 5_000 else 0.08
+        marked = [row for row in rows if "reliable_null" in row]
+        found = total(marked, "reliable_null"), total(marked, "reliable_null") + total(marked, "reliable_real")
+        largest = share(total(rows, "largest_null"), total(rows, "largest"))
+        verdict = "" if not marked else "met" if found[0] <= limit * found[1] else "**missed**"
+        body.append([
+            data, f"{rows[0]['n']:,}", f"{epsilon:g}", code, str(len(rows)), _of(rows, "kept_null", "kept_real"),
+            largest, _of(marked, "reliable_null", "reliable_real"), verdict, average(marked, "reliable_real", 1),
+            average(rows, "significant", 1),
+        ])  # fmt: skip
+    return head, body
+
+
+def _of(rows: Sequence[Row], null: str, real: str) -> str:
+    if not rows:
+        return "–"
+    part, whole = total(rows, null), total(rows, null) + total(rows, real)
+    return f"{part / len(rows):.1f} of {whole / len(rows):.1f}: {share(part, whole)}"
+
+
+def slope(path: Path) -> Content:
+    columns = {
+        "slope, kept": "slope_kept_identified", "slope, reliable": "slope_reliable_identified",
+        "median, kept": "median_kept_identified", "median, reliable": "median_reliable_identified",
+        "slope, kept, any": "slope_kept", "slope, reliable, any": "slope_reliable", "calibration": "calibration",
+        "calibration, non-private refit": "calibration_free", "accuracy": "accuracy", "AUC": "auc",
+    }  # fmt: skip
+    groups = grouped(path, lambda *key: key)
+    return ["data", "ε", "code", "seeds", *columns], [
+        [data, f"{epsilon:g}", code, str(len(rows)), *(average(rows, name) for name in columns.values())]
+        for (data, epsilon, code), rows in groups.items()
+    ]
+
+
+def agreement(path: Path) -> Content:
+    names = ["kept_identified", "reliable_identified", "kept", "reliable"]
+    head = ["data", "ε", "code", "seeds", "held, kept", "held, reliable", "held, kept, any", "held, reliable, any",
+            "s.e. ratio, kept", "s.e. ratio, reliable"]  # fmt: skip
+    groups = grouped(path, lambda *key: key)
+    return head, [
+        [data, f"{epsilon:g}", code, str(len(rows)),
+         *(share(total(rows, f"held_{name}"), total(rows, name)) for name in names),
+         *(average(rows, f"ratio_{name}") for name in names[:2])]
+        for (data, epsilon, code), rows in groups.items()
+    ]  # fmt: skip
+
+
+def stability(path: Path) -> Content:
+    head = ["data", "ε", "code", "pairs", "Jaccard, kept", "size", "Jaccard, reliable", "size"]
+    groups = grouped(path, lambda *key: key)
+    return head, [
+        [data, f"{epsilon:g}", code, str(len(rows)), average(rows, "kept"), average(rows, "kept_size", 1),
+         average(rows, "reliable"), average(rows, "reliable_size", 1)]
+        for (data, epsilon, code), rows in groups.items()
+    ]  # fmt: skip
+
+
+COVERAGE = [
+    "no true one missed", "true reliable", "others among reliable", "coverage, kept", "coverage, reliable",
+    "the same, none missed", "non-private, reliable", "worst weight (5 % limit)", "s.e. ratio", "slope",
+]  # fmt: skip
+
+
+def cells(path: Path) -> Content:
+    """One line for each design."""
+
+    def key(data: str, epsilon: float, code: str) -> Key:
+        design = Design.named(data)
+        return design.kind, design.n, design.p, design.correlation, epsilon, code
+
+    head = ["features", "n", "p", "correlation", "ε", "code", "fits", *COVERAGE]
+    body = []
+    for (kind, n, p, correlation, epsilon, code), rows in grouped(path, key).items():
+        start = [kind, f"{n:,}", str(p), f"{correlation:g}", f"{epsilon:g}", code, str(len(rows))]
+        body.append([*start, *_covered(rows, [rows])])
+    return head, body
+
+
+def coverage(path: Path) -> Content:
+    """One line for each number of rows and kind of features, all designs of it together."""
+    designs = grouped(path, lambda *key: key)
+    together: dict[Key, list[list[Row]]] = defaultdict(list)
+    for (data, epsilon, code), rows in designs.items():
+        design = Design.named(data)
+        together[design.kind, design.n, epsilon, code].append(rows)
+    body = []
+    for (kind, n, epsilon, code), parts in sorted(together.items(), key=lambda item: [_place(x) for x in item[0]]):
+        rows = [row for part in parts for row in part]
+        body.append([kind, f"{n:,}", f"{epsilon:g}", code, str(len(rows)), *_covered(rows, parts)])
+    return ["features", "n", "ε", "code", "fits", *COVERAGE], body
+
+
+def _covered(rows: list[Row], designs: list[list[Row]]) -> list[str]:
+    slope = slope_through_origin(*(np.concatenate([row[name] for row in rows]) for name in ("estimate", "target")))
+    marked = [row for row in rows if "held" in row]
+    if not marked:
+        return [share(total(rows, "complete"), len(rows)), *["–"] * 8, f"{slope:.2f}"]
+    held, held_free, reliable, target, ratio = (
+        np.concatenate([row[name] for row in marked]) for name in ("held", "held_free", "reliable", "target", "ratio")
+    )
+    # Where a true feature is missed all weights of the model given the others may differ from zero.
+    complete = np.concatenate([np.full(len(row["held"]), row["complete"], dtype=bool) for row in marked])
+    on = reliable.astype(bool)
+    whole, fits = on & complete, total(marked, "complete")
+    return [
+        share(fits, len(marked)), share(np.sum(whole & (target != 0)), TRUE_WEIGHTS * fits),
+        share(np.sum(whole & (target == 0)), whole.sum()), share(held.sum(), len(held)),
+        share(held[on].sum(), on.sum()), share(held[whole].sum(), whole.sum()), share(held_free[on].sum(), on.sum()),
+        _worst(designs), f"{ratio[on].mean():.2f}" if on.any() else "–", f"{slope:.2f}",
+    ]  # fmt: skip
+
+
+def _worst(designs: list[list[Row]]) -> str:
+    """The lowest coverage of one weight in one design, and what falls below 95 % intervals one time in twenty."""
+    counts = []
+    for rows in designs:
+        tally: dict[int, list[int]] = defaultdict(list)
+        for row in rows:
+            for feature, held, reliable in zip(row["features"], row["held"], row["reliable"], strict=True):
+                if reliable:
+                    tally[feature].append(held)
+        counts += [(sum(seen), len(seen)) for seen in tally.values() if len(seen) >= max(5, OFTEN * len(rows))]
+    if not counts:
+        return "–"
+    lowest = min(held / fits for held, fits in counts)
+    fits = np.array([fits for _, fits in counts])
+    levels = np.linspace(0, 1, 1001)
+    below = 1 - np.prod(binom.sf(np.floor(np.outer(levels, fits) + 1e-9), fits, 0.95), axis=1)
+    return f"{100 * lowest:.1f} % ({100 * levels[below <= 0.05][-1]:.1f} %)"
+
+
+STUDIES: dict[str, tuple[str, Callable[[Path], Content]]] = {
+    "nulls": ("nulls", nulls),
+    "slope": ("slope", slope),
+    "agreement": ("agreement", agreement),
+    "coverage": ("coverage", coverage),
+    "cells": ("coverage", cells),
+    "stability": ("stability", stability),
+}
+
+
+def shown(name: str, results: Path) -> Content | None:
+    """One table, or None if its study was not run."""
+    study, make = STUDIES[name]
+    path = results / f"reliability-{study}.jsonl"
+    return make(path) if read(path) else None
+
+
+def filled(page: str, results: Path) -> str:
+    """The page with the newest results between its markers."""
+    for name in STUDIES:
+        content = shown(name, results)
+        block = markdown_table(*content) if content else "Not run yet."
+        pattern = f"<!-- {name} -->\n.*?<!-- /{name} -->"
+        text = f"<!-- {name} -->\n{block}\n<!-- /{name} -->"
+        page, found = re.subn(pattern, lambda _, text=text: text, page, flags=re.DOTALL)
+        if found != 1:
+            raise SystemExit(f"{PAGE.name} needs the markers of {name} exactly once")
+    return page
+
+
+def printed(results: Path) -> None:
+    """All tables to the terminal."""
+    console = Console(width=200)
+    for name in STUDIES:
+        content = shown(name, results)
+        if content:
+            table = Table(*content[0], title=name)
+            for line in content[1]:
+                table.add_row(*line)
+            console.print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--print", action="store_true", help="show the tables and write nothing")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result rows")
+    arguments = parser.parse_args()
+    if arguments.print:
+        printed(arguments.results)
+        return
+    PAGE.write_text(filled(PAGE.read_text(), arguments.results))
+
+
+if __name__ == "__main__":
+    main()
