@@ -46,9 +46,9 @@ def test_noise_drawn_once_and_used_at_every_step_is_caught(kind, monkeypatch):
     """28 pairs of steps, 500 values each: five standard errors, wrong by chance for less than one seed in 10,000."""
     limit = 5 / math.sqrt(P)
     assert largest_correlation(wide_fit(kind, p=P)[1].noises) < limit
-    original = mechanisms.discrete_gaussian
+    original = mechanisms.rounded_gaussian
     monkeypatch.setattr(
-        mechanisms, "discrete_gaussian", lambda source, count, sigma: original(SeededSource(1), count, sigma)
+        mechanisms, "rounded_gaussian", lambda source, count, sigma: original(SeededSource(1), count, sigma)
     )
     assert largest_correlation(wide_fit(kind, p=P)[1].noises) > 0.99
 

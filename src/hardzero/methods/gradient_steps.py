@@ -58,7 +58,7 @@ def noisy_steps(
 
     Privacy
     -------
-    Releases ``plan.steps`` gradients with discrete Gaussian noise of ``plan.noise`` sensitivities.
+    Releases ``plan.steps`` gradients with rounded Gaussian noise of ``plan.noise`` sensitivities.
     Proof: docs/proofs/gradient-steps.md.
     """
     rows = ClippedRows.of(problem, plan.row_norm)
