@@ -32,8 +32,8 @@ _MARGIN = 1e-12
 """Calibration gives up this share so that rounding in accounting can never exceed what was asked."""
 _ROUNDING = 1e-9
 """By this share δ is rounded up for all errors of floating point in the recursion."""
-_MOST_WORK, _MOST_RHO = 2500, 1000.0
-"""Beyond these the default accountant does not start a recursion, which could take minutes."""
+_MOST_WORK, _MOST_SPREAD = 2500, 60.0
+"""Beyond these the default accountant does not start a recursion, which could take minutes, or none is possible."""
 _COARSE, _FINE = 1e-4, 1e-11
 """How much of ε calibration may leave, with a recursion in every step and without."""
 
@@ -59,8 +59,7 @@ def spent(events: Sequence[Event], delta: float, accountant: Accountant = "exact
         return Budget(epsilon_of_gaussian(sequence[0].square, delta), delta)
     rho, shift = sum(event.cost.rho for event in events), sum(event.cost.shift for event in events)
     bounds = [sum(event.cost.epsilon for event in events), shift + epsilon_of_rho(rho, delta)]
-    work = sum(part.times + 50 for part in sequence or ())
-    if sequence is not None and math.isinf(bounds[0]) and rho <= _MOST_RHO and work <= _MOST_WORK:
+    if sequence is not None and math.isinf(bounds[0]) and sum(part.times + 50 for part in sequence) <= _MOST_WORK:
         bounds.append(epsilon_of_sequence(sequence, delta))
     for i, event in enumerate(events):
         # One repeated event by a sharper theorem, all others added by basic composition.
@@ -166,8 +165,8 @@ def epsilon_of_gaussian(square: float, delta: float) -> float:
     low, high = 0.0, square / 2 + math.sqrt(2 * square * math.log(1 / delta))  # high by Bun and Steinke
     for _ in range(9):
         tried = np.linspace(low, high, 65)
-        first = int(np.argmin(delta_of_gaussian(square, tried[:-1]) > delta)) or 64
-        low, high = float(tried[first - 1]), float(tried[first])
+        first = int(np.argmax(np.append(delta_of_gaussian(square, tried[:-1]) <= delta, True)))
+        low, high = float(tried[max(first - 1, 0)]), float(tried[first])
     return high
 
 
@@ -190,7 +189,8 @@ def stretches(events: Sequence[Event]) -> tuple[Stretch, ...] | None:
         if isinstance(single, GaussianRelease):
             parts[-1] = parts[-1]._replace(square=parts[-1].square + times / single.noise**2)
         elif isinstance(single, Selection):
-            parts.append(Stretch(single.eta, times, 0.0))
+            same = parts[-1].times if parts[-1].eta == single.eta and parts[-1].square == 0 else 0
+            parts[len(parts) - bool(same) :] = [Stretch(single.eta, times + same, 0.0)]
         else:
             return None
     return tuple(parts)
@@ -199,6 +199,8 @@ def stretches(events: Sequence[Event]) -> tuple[Stretch, ...] | None:
 @lru_cache(maxsize=256)
 def epsilon_of_sequence(sequence: tuple[Stretch, ...], delta: float) -> float:
     """ε after selections and Gaussian releases in the order of time, by the recursion; infinite if off its grid."""
+    if sum(part.times * part.eta**2 / 4 + part.square for part in sequence) > _MOST_SPREAD**2:
+        return math.inf
     x, curve = curve_of_sequence(sequence, delta)
     i = int(np.argmax(curve <= delta))
     if curve[i] > delta:
@@ -218,7 +220,7 @@ def curve_of_sequence(sequence: tuple[Stretch, ...], delta: float) -> tuple[Floa
     before = sum(squares) + sum(part.square for part in sequence[:-1])  # of all but the Gaussians that come last
     total, times = before + sequence[-1].square, sum(part.times for part in sequence)
     high = total / 2 + math.sqrt(2 * total * math.log(1 / delta))  # Bun and Steinke's ε
-    low = min(0.6 * high - math.sqrt(2 * before * math.log(1000 / delta)), 0.0) - max(part.eta for part in sequence)
+    low = min(0.5 * high - math.sqrt(2 * before * math.log(1e4 / delta)), 0.0) - max(part.eta for part in sequence)
     # The finer the better, up to what that costs; the range with the largest share becomes a multiple of the width.
     main = sequence[int(np.argmax(squares))].eta
     width = min(main / min(max(220 / math.sqrt(times), 12), 64), math.sqrt(total) / 100)
@@ -296,7 +298,7 @@ def _most(cost: Callable[[float], float], allowed: float, guess: float, toleranc
         good, bad = (x, bad) if value <= allowed else (good, x)
         if allowed * (1 - tolerance) <= value <= allowed or bad <= good * (1 + _MARGIN):
             break
-        point = math.log(x), math.log(max(value, 1e-300))
+        point = math.log(x), math.log(min(max(value, 1e-300), 1e300))
         if last is not None:
             slope = max((point[1] - last[1]) / (point[0] - last[0]), 0.01)
         last = point
