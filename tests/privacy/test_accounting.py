@@ -198,6 +198,24 @@ def test_the_order_of_releases_matters_and_an_adversary_shows_it():
     assert accounting.spent([choice, release], reached).epsilon < epsilon
 
 
+def test_selections_of_two_ranges_dominate_the_exact_adversary():
+    """Two adaptive selections on a grid that holds both ranges; the accountant's holds the larger one alone."""
+    small, large, epsilon, cells = 0.29, 0.5, 0.3, 1000
+    x = epsilon + np.arange(-cells, cells + 1) / cells
+    curve = np.maximum(-np.expm1(x), 0)
+    for eta in (small, large):  # the later one first
+        span = round(eta * cells)
+        t = np.arange(span + 1) / cells
+        p = np.expm1(t - eta) / np.expm1(-eta)
+        padded = np.concatenate([np.zeros(span), curve, np.zeros(span)])  # a lower bound
+        low = [padded[span - j :][: len(x)] for j in range(span + 1)]
+        high = [padded[2 * span - j :][: len(x)] for j in range(span + 1)]
+        curve = np.max(p[:, None] * low + (1 - p[:, None]) * high, axis=0)
+    reached = curve[cells]
+    found = accounting.epsilon_of_sequence((Stretch(large, 1, 0.0), Stretch(small, 1, 0.0)), reached)
+    assert epsilon * (1 - 1e-6) <= found <= 1.01 * epsilon
+
+
 def test_simulated_adversaries_stay_below_a_long_sequence():
     """Selections around Gaussian releases, every step's t fixed beforehand, in 400,000 runs."""
     rng = np.random.default_rng(8)
