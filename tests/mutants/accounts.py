@@ -111,7 +111,7 @@ MUTANTS = (
         _ACCOUNTING,
         "        np.maximum(excess, 0, out=excess)\n",
         "        np.minimum(excess, 0, out=excess)\n",
-        in_file("privacy/test_accounting", "test_one_selection_costs_its_range_by_the_recursion"),
+        in_file("privacy/test_accounting", "test_a_selection_on_a_coarse_grid_dominates_choices_between_its_points"),
     ),
     Mutant(
         "recursion-with-one-choice",

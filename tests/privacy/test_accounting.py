@@ -198,6 +198,19 @@ def test_the_order_of_releases_matters_and_an_adversary_shows_it():
     assert accounting.spent([choice, release], reached).epsilon < epsilon
 
 
+@given(st.integers(1, 6), st.floats(0.05, 2.0), st.floats(0.2, 1.0))
+def test_a_selection_on_a_coarse_grid_dominates_choices_between_its_points(span, eta, mu):
+    """Against the supremum over 2,000 choices of t, most of them off the grid, from the exact Gaussian curve."""
+    width = eta / span
+    x = width * np.arange(-20, 21)
+    bound = accounting._before_selections(stats_delta(mu**2, x), width, span, 1)
+    t = np.linspace(0, eta, 2001)
+    p = np.expm1(t - eta) / np.expm1(-eta)
+    inside = slice(span, -span)  # beyond, the ends of the grid count
+    exact = [np.max(p * stats_delta(mu**2, y - t) + (1 - p) * stats_delta(mu**2, y - t + eta)) for y in x[inside]]
+    assert np.all(bound[inside] >= np.array(exact) * (1 - 1e-9) - 1e-15)
+
+
 def test_selections_of_two_ranges_dominate_the_exact_adversary():
     """Two adaptive selections on a grid that holds both ranges; the accountant's holds the larger one alone."""
     small, large, epsilon, cells = 0.29, 0.5, 0.3, 1000

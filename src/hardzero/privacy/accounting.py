@@ -248,7 +248,7 @@ def _before_gaussian(curve: FloatArray, width: float, mu: float, far: float) -> 
     z = loss / mu - mu / 2
     mass, other = _cells(z), _cells(z + mu)  # on one data set and on its neighbour
     with np.errstate(over="ignore", invalid="ignore"):  # what cannot be split goes up as a whole
-        above = (mass - np.exp(loss[:-1]) * other + 2.0**-42 * mass) / -math.expm1(-width)
+        above = (mass - np.exp(loss[:-1]) * other + 2.0**-36 * mass) / -math.expm1(-width)
     above = np.fmax(np.fmin(above, mass), 0)
     weights = np.append(mass - above, 0) + np.append(ndtr(z[0]), above)
     padded = np.concatenate([np.ones(most), curve, np.full(most, curve[-1])])
