@@ -198,13 +198,12 @@ def stretches(events: Sequence[Event]) -> tuple[Stretch, ...] | None:
 
 @lru_cache(maxsize=256)
 def epsilon_of_sequence(sequence: tuple[Stretch, ...], delta: float) -> float:
-    """ε after selections and Gaussian releases in the order of time, by the recursion; infinite if off its grid."""
+    """ε after selections and Gaussian releases in the order of time, by the recursion; infinite beyond its grids."""
     if sum(part.times * part.eta**2 / 4 + part.square for part in sequence) > _MOST_SPREAD**2:
         return math.inf
     x, curve = curve_of_sequence(sequence, delta)
+    curve[-1] = min(curve[-1], delta)  # by zCDP: the grid ends there
     i = int(np.argmax(curve <= delta))
-    if curve[i] > delta:
-        return math.inf
     # δ is convex in e^ε, so between two points it is below the chord.
     share = (curve[i - 1] - delta) / (curve[i - 1] - curve[i]) if i else 1.0
     step = math.expm1(x[1] - x[0])
@@ -228,7 +227,7 @@ def curve_of_sequence(sequence: tuple[Stretch, ...], delta: float) -> tuple[Floa
     width = main / math.ceil(main / width) if width < main else width
     x = width * np.arange(math.floor(low / width), math.ceil(high / width) + 1, dtype=np.float64)
     *first, last = sequence
-    curve = delta_of_gaussian(last.square, x) if last.square else np.maximum(-np.expm1(x), 0.0)
+    curve = delta_of_gaussian(last.square, x) if last.square else -np.expm1(np.minimum(x, 0.0))
     for part in (last._replace(square=0.0), *reversed(first)):
         if part.square:
             curve = _before_gaussian(curve, width, math.sqrt(part.square), math.sqrt(2 * math.log(1e9 / delta)))
