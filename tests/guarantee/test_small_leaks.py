@@ -97,6 +97,28 @@ def test_every_call_of_a_mechanism_is_an_event_of_the_plan(case):
     assert ranges == sorted(event.eta for event in events if isinstance(event, Selection))
 
 
+def gaussians_before_selections(kinds):
+    """For each selection, how many Gaussian releases stand before it."""
+    before, counts = 0, []
+    for kind in kinds:
+        if kind is Selection:
+            counts.append(before)
+        before += kind is GaussianRelease
+    return np.array(counts)
+
+
+@every_case
+def test_no_gaussian_release_is_charged_as_if_it_came_later(case):
+    """Before a selection it costs more, because the selection may depend on it; the accountant believes the order."""
+    with taped() as tape:
+        model = fitted(case, records(case, 1))
+    events = list(single_events(model.privacy_))
+    called = gaussians_before_selections(kind for call in tape.calls for kind in PAID_BY[call.mechanism])
+    assert np.all(called <= gaussians_before_selections(map(type, events)))
+    ranges = [call.public["eta"] for call in tape.calls if "eta" in call.public]
+    assert ranges == [event.eta for event in events if isinstance(event, Selection)]
+
+
 # --- Public numbers only ------------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE
 from hardzero.privacy import mechanisms
@@ -80,7 +81,26 @@ def largest_correlation(noises):
     return np.abs(np.corrcoef(noises)[np.triu_indices(len(noises), 1)]).max()
 
 
-def epsilon_by_hand(rho, delta):
+def delta_by_hand(square, epsilon):
+    """δ(ε) of Gaussian releases whose (Δ/σ)² add up to ``square`` (Balle and Wang 2018), in logarithms."""
+    mu = np.sqrt(square)
+    first, second = stats.norm.logcdf(mu / 2 - epsilon / mu), stats.norm.logcdf(-mu / 2 - epsilon / mu)
+    return np.exp(first) * -np.expm1(epsilon + second - first)
+
+
+def epsilon_by_hand(square, delta, eta=0.0):
+    """What such releases cost after one choice of bounded range ``eta``, at the worst of 200 splits of that range."""
+    t = np.linspace(0, eta, 200 if eta else 1)
+    p = np.expm1(t - eta) / np.expm1(-eta) if eta else np.ones(1)
+
+    def excess(epsilon):
+        worst = np.max(p * delta_by_hand(square, epsilon - t) + (1 - p) * delta_by_hand(square, epsilon - t + eta))
+        return math.log(max(worst, 1e-300)) - math.log(delta)
+
+    return optimize.brentq(excess, 1e-9, square + 20 * math.sqrt(square) + eta, xtol=1e-9)
+
+
+def zcdp_epsilon_by_hand(rho, delta):
     """Canonne, Kamath and Steinke 2020, Proposition 12, over a grid of orders."""
     gap = np.geomspace(1e-7, 1e7, 20_001)
     return np.min((1 + gap) * rho - np.log1p(1 / gap) - (math.log(delta) + np.log1p(gap)) / gap)

@@ -192,9 +192,9 @@ def test_steps_have_fresh_noise_of_the_right_size_and_noise_drawn_once_is_caught
     assert len(noises) == 8
     assert largest_correlation(noises) < limit
     assert noises.std() == pytest.approx(1.0, abs=0.06)  # 4008 values: five standard errors
-    original = mechanisms.discrete_gaussian
+    original = mechanisms.rounded_gaussian
     monkeypatch.setattr(
-        mechanisms, "discrete_gaussian", lambda source, count, sigma: original(SeededSource(42), count, sigma)
+        mechanisms, "rounded_gaussian", lambda source, count, sigma: original(SeededSource(42), count, sigma)
     )
     assert largest_correlation(step_noise()) > 0.99
 

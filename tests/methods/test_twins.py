@@ -46,9 +46,9 @@ def test_noise_drawn_once_and_used_at_every_step_is_caught(kind, monkeypatch):
     """28 pairs of steps, 500 values each: five standard errors, wrong by chance for less than one seed in 10,000."""
     limit = 5 / math.sqrt(P)
     assert largest_correlation(wide_fit(kind, p=P)[1].noises) < limit
-    original = mechanisms.discrete_gaussian
+    original = mechanisms.rounded_gaussian
     monkeypatch.setattr(
-        mechanisms, "discrete_gaussian", lambda source, count, sigma: original(SeededSource(1), count, sigma)
+        mechanisms, "rounded_gaussian", lambda source, count, sigma: original(SeededSource(1), count, sigma)
     )
     assert largest_correlation(wide_fit(kind, p=P)[1].noises) > 0.99
 
@@ -67,7 +67,7 @@ def epsilon_of_steps(kind, neighbours="zero-out"):
     moves, _ = sums_of_both(*pair, 2.0, path=path)  # the length to which that fit clips
     moved = max(math.sqrt(squared_distance(*move)) for move in moves)
     sigma = np.std(heard.noises)
-    return epsilon_by_hand(len(heard.noises) * moved**2 / (2 * sigma**2), 1e-5) / model.epsilon
+    return epsilon_by_hand(len(heard.noises) * moved**2 / sigma**2, 1e-5) / model.epsilon
 
 
 def epsilon_of_greedy(neighbours="zero-out"):
@@ -78,8 +78,8 @@ def epsilon_of_greedy(neighbours="zero-out"):
     settings = {"bounds": (-1, 1), "delta": 1e-5, "n_iter": 1, "neighbours": neighbours, "classes": [0, 1]}
     fits = [PrivateGreedyLogisticRegression(**settings, random_state=seed) for seed in range(400)]
     sigma = np.std([heard_in(lambda fit=fit: fit.fit(X, y))[1].noises[0][0] for fit in fits])
-    rho = fits[0].privacy_.events[0].cost.rho + moved**2 / (2 * sigma**2)
-    return epsilon_by_hand(rho, 1e-5) / fits[0].epsilon
+    _, choice = fits[0].privacy_.events
+    return epsilon_by_hand(moved**2 / sigma**2, 1e-5, choice.event.eta) / fits[0].epsilon
 
 
 def halved(plan):

@@ -34,6 +34,15 @@ def test_epsilon_may_not_be_less_than_the_events_cost(events, delta):
             read(made_up(events=tuple(events), epsilon=epsilon, delta=delta))
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_files_whose_epsilon_was_found_by_zcdp_are_read(order):
+    """As earlier versions wrote them, whatever the order of their events."""
+    events = (Repeated(GaussianRelease("sums", 20.0), 30), Repeated(Selection(0.1), 30))[::order]
+    epsilon = spent(events, 1e-6, "zcdp").epsilon
+    assert spent(events, 1e-6).epsilon < 0.97 * epsilon
+    assert read(made_up(events=events, epsilon=epsilon, delta=1e-6)).privacy.epsilon == epsilon
+
+
 def test_a_smaller_delta_costs_more():
     events = (Repeated(GaussianRelease("sums", 10.0), 10),)
     epsilon = spent(events, 1e-6).epsilon

@@ -76,7 +76,7 @@ MUTANTS = (
         "greedy-measures-for-nothing",
         "the chosen gradients are left out of the events",
         _GREEDY,
-        '        Repeated(GaussianRelease("gradient of the chosen coordinate", noise), steps),\n',
+        '            Repeated(GaussianRelease("gradient of the chosen coordinate", 2 / eta), steps),\n',
         "",
         in_file("methods/test_greedy", "test_every_step_is_charged_for_one_choice_and_one_number"),
     ),

@@ -15,9 +15,9 @@ _MINIMUM = in_file(
 )
 _GAP = in_file("privacy/test_perturbed_minimum", "test_the_gap_is_hidden_by_noise_of_the_declared_size")
 _LAPLACE = in_file("privacy/test_randomness", "test_discrete_laplace_fits_and_a_wrong_scale_does_not")
-_DISCRETE_GAUSSIAN = in_file("privacy/test_randomness", "test_discrete_gaussian_fits_and_a_wrong_scale_does_not")
+_ROUNDED_GAUSSIAN = in_file("privacy/test_randomness", "test_rounded_gaussian_fits_and_a_wrong_scale_does_not")
 
-_ADDED = "return values._secret + discrete_gaussian(source, len(values._secret), sigma)"
+_ADDED = "return values._secret + rounded_gaussian(source, len(values._secret), sigma)"
 
 MUTANTS = (
     Mutant(
@@ -25,7 +25,7 @@ MUTANTS = (
         "half the noise that is charged for",
         _MECHANISMS,
         _ADDED,
-        "return values._secret + discrete_gaussian(source, len(values._secret), max(sigma // 2, 1))",
+        "return values._secret + rounded_gaussian(source, len(values._secret), max(sigma // 2, 1))",
         _GAUSSIAN,
     ),
     Mutant(
@@ -33,7 +33,7 @@ MUTANTS = (
         "differences of entries are released without noise",
         _MECHANISMS,
         _ADDED,
-        "return values._secret + discrete_gaussian(source, 1, sigma)",
+        "return values._secret + rounded_gaussian(source, 1, sigma)",
         _GAUSSIAN,
     ),
     Mutant(
@@ -41,7 +41,7 @@ MUTANTS = (
         "one entry is released without noise",
         _MECHANISMS,
         _ADDED,
-        "return values._secret + np.append(discrete_gaussian(source, len(values._secret) - 1, sigma), 0)",
+        "return values._secret + np.append(rounded_gaussian(source, len(values._secret) - 1, sigma), 0)",
         _GAUSSIAN,
     ),
     Mutant(
@@ -49,7 +49,7 @@ MUTANTS = (
         "the same noise in every call: differences of releases have none",
         _MECHANISMS,
         _ADDED,
-        "noise = discrete_gaussian(source, len(values._secret), sigma)\n"
+        "noise = rounded_gaussian(source, len(values._secret), sigma)\n"
         "    return values._secret + gaussian.__dict__.setdefault((len(noise), sigma), noise)",
         _GAUSSIAN,
     ),
@@ -177,7 +177,7 @@ MUTANTS = (
         "minimum-with-a-constant-linear-term",
         "the objective is perturbed by what everyone knows",
         _MECHANISMS,
-        "discrete_gaussian(source, size, _FINE) * np.float64(sigma / _FINE)",
+        "rounded_gaussian(source, size, _FINE) * np.float64(sigma / _FINE)",
         "np.full(size, _FINE) * np.float64(sigma / _FINE)",
         _MINIMUM,
     ),
@@ -185,8 +185,8 @@ MUTANTS = (
         "minimum-with-one-draw-for-all-coordinates",
         "the objective is perturbed in one direction only",
         _MECHANISMS,
-        "discrete_gaussian(source, size, _FINE) * np.float64(sigma / _FINE)",
-        "np.repeat(discrete_gaussian(source, 1, _FINE), size) * np.float64(sigma / _FINE)",
+        "rounded_gaussian(source, size, _FINE) * np.float64(sigma / _FINE)",
+        "np.repeat(rounded_gaussian(source, 1, _FINE), size) * np.float64(sigma / _FINE)",
         _MINIMUM,
     ),
     Mutant(
@@ -201,8 +201,8 @@ MUTANTS = (
         "laplace-scale-halved",
         "half the noise that is charged for",
         _RANDOMNESS,
-        "(kept + numerator * _whole_units(source, len(kept))) // denominator",
-        "(kept + numerator * _whole_units(source, len(kept))) // (2 * denominator)",
+        "magnitude = _geometric(source, size, numerator) // denominator",
+        "magnitude = _geometric(source, size, numerator) // (2 * denominator)",
         _LAPLACE,
     ),
     Mutant(
@@ -217,17 +217,41 @@ MUTANTS = (
         "gaussian-without-rejection",
         "the proposal of the sampler in place of the sample",
         _RANDOMNESS,
-        "return proposal[_exp_accept(source, gamma, exact)]",
-        "return proposal",
-        _DISCRETE_GAUSSIAN,
+        "accepted = _exp_accept(source, gamma, exact)",
+        "accepted = np.full(len(gamma), True)",
+        _ROUNDED_GAUSSIAN,
     ),
     Mutant(
         "gaussian-of-a-smaller-sigma",
-        "a tenth less than is charged for",
+        "less than is charged for",
         _RANDOMNESS,
-        "gamma = (np.abs(proposal) - sigma**2 / scale) ** 2 / (2.0 * sigma**2)",
-        "gamma = 1.2 * (np.abs(proposal) - sigma**2 / scale) ** 2 / (2.0 * sigma**2)",
-        _DISCRETE_GAUSSIAN,
+        "gamma = ((whole - sigma + fraction) / sigma) ** 2 / 2 + fraction / sigma",
+        "gamma = 1.2 * ((whole - sigma + fraction) / sigma) ** 2 / 2 + fraction / sigma",
+        _ROUNDED_GAUSSIAN,
+    ),
+    Mutant(
+        "gaussian-fraction-for-nothing",
+        "the fraction counts as uniform, which makes the noise's law another one",
+        _RANDOMNESS,
+        "** 2 / 2 + fraction / sigma\n",
+        "** 2 / 2\n",
+        _ROUNDED_GAUSSIAN,
+    ),
+    Mutant(
+        "gaussian-always-rounded-down",
+        "magnitudes are cut: less noise than is charged for",
+        _RANDOMNESS,
+        "nearest = whole[accepted] + (bits >> np.uint64(63)).astype(np.int64)",
+        "nearest = whole[accepted]",
+        _ROUNDED_GAUSSIAN,
+    ),
+    Mutant(
+        "gaussian-fraction-not-extended",
+        "a fraction in doubt is decided by the bits that left it in doubt",
+        _RANDOMNESS,
+        '(int(bits[i]) >> 1 << 256) | int.from_bytes(source.octets(32), "little")',
+        "int(bits[i]) >> 1 << 256",
+        in_file("privacy/test_randomness", "test_a_fraction_in_doubt_is_extended_by_fresh_bits"),
     ),
     Mutant(
         "coins-of-twenty-bits",

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from hardzero.privacy import randomness
-from hardzero.privacy.randomness import SeededSource, SystemSource, discrete_gaussian, discrete_laplace, source_for
+from hardzero.privacy.randomness import SeededSource, SystemSource, discrete_laplace, rounded_gaussian, source_for
 
 from .statistics import ALPHA, chi_square_p_value
 
@@ -20,8 +20,13 @@ def laplace_probabilities(support, scale):
 
 
 def gaussian_probabilities(support, sigma):
-    p = np.exp(-(support.astype(float) ** 2) / (2 * sigma**2))
-    return p / np.exp(-(np.arange(-50 * sigma, 50 * sigma + 1) ** 2) / (2 * sigma**2)).sum()
+    """Of a continuous Gaussian variable, rounded: by the smaller of two tails, which do not cancel."""
+    near = np.abs(support) - 0.5
+    return np.where(
+        support == 0,
+        1 - 2 * stats.norm.sf(0.5 / sigma),
+        stats.norm.sf(near / sigma) - stats.norm.sf((near + 1) / sigma),
+    )
 
 
 def histogram_p_value(sample, probabilities_of, reach):
@@ -42,22 +47,47 @@ def test_discrete_laplace_fits_and_a_wrong_scale_does_not(scale):
         assert histogram_p_value(sample, lambda x, f=wrong: laplace_probabilities(x, float(scale) * f), reach) < ALPHA
 
 
-@pytest.mark.parametrize("sigma", [1, 2, 7])
-def test_discrete_gaussian_fits_and_a_wrong_scale_does_not(sigma):
-    sample = discrete_gaussian(SeededSource(2), N, sigma)
+@pytest.mark.parametrize("sigma", [1, 2, 3, 20])
+def test_rounded_gaussian_fits_and_a_wrong_scale_does_not(sigma):
+    sample = rounded_gaussian(SeededSource(2), N, sigma)
     assert histogram_p_value(sample, lambda x: gaussian_probabilities(x, sigma), 5 * sigma) > ALPHA
-    for wrong in (2 / 3, 3 / 2):
-        p = histogram_p_value(sample, lambda x, f=wrong: gaussian_probabilities(x, max(sigma * f, 0.3)), 5 * sigma)
-        assert p < ALPHA
+    for wrong in (0.95, 1.05):
+        assert histogram_p_value(sample, lambda x, f=wrong: gaussian_probabilities(x, sigma * f), 5 * sigma) < ALPHA
 
 
-@pytest.mark.parametrize("sigma", [2**20, 2**44])
-def test_large_discrete_gaussian_is_gaussian(sigma):
-    sample = discrete_gaussian(SeededSource(3), N, sigma) / sigma
+def test_rounded_and_discrete_gaussian_are_told_apart():
+    """What was drawn before, P(x) ∝ exp(-x²/2σ²), is another law where σ is small."""
+
+    def discrete(x):
+        weights = np.exp(-(x.astype(float) ** 2) / 2)
+        return weights / math.sqrt(2 * math.pi)  # by Poisson summation, to 1e-8
+
+    assert histogram_p_value(rounded_gaussian(SeededSource(2), N, 1), discrete, 5) < ALPHA
+
+
+@pytest.mark.parametrize("sigma", [1, 2, 3, 7])
+def test_rounded_gaussian_is_what_the_proposals_and_coins_make(sigma):
+    """The law by summation over all proposals: geometric times e^-γ is proportional to the Gaussian density."""
+    f = (np.arange(4000) + 0.5) / 4000
+    whole = np.arange(12 * sigma)[:, None]
+    gamma = (whole + f - sigma) ** 2 / (2 * sigma**2) + f / sigma
+    assert gamma.min() >= 0
+    mass = np.exp(-whole / sigma - gamma)
+    halves = np.stack([mass[:, :2000].sum(axis=1), mass[:, 2000:].sum(axis=1)])  # rounded down, rounded up
+    law = (np.append(halves[0], 0) + np.append(0, halves[1])) / mass.sum()
+    expected = gaussian_probabilities(np.arange(12 * sigma + 1), sigma) * np.append(1, np.full(12 * sigma, 2))
+    assert np.abs(law - expected).max() < 1e-6
+
+
+@pytest.mark.parametrize("sigma", [2**20, 2**45])
+def test_large_rounded_gaussian_is_gaussian(sigma):
+    sample = rounded_gaussian(SeededSource(3), N, sigma) / sigma
     assert stats.kstest(sample, "norm").pvalue > ALPHA
     assert stats.kstest(sample * 1.03, "norm").pvalue < ALPHA
+    for power, moment, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
+        assert abs(np.mean(sample**power) - moment) < 5 * math.sqrt(variance / N)
     # Low-order bits must be as random as high-order ones.
-    low = discrete_gaussian(SeededSource(4), N, sigma) % 16
+    low = rounded_gaussian(SeededSource(4), N, sigma) % 16
     assert chi_square_p_value(np.bincount(low, minlength=16), np.full(16, 1 / 16)) > ALPHA
 
 
@@ -95,9 +125,26 @@ def test_words_beyond_the_last_whole_multiple_are_rejected():
 def test_comparisons_in_doubt_are_decided_exactly(monkeypatch):
     # With everything in doubt all decisions take the exact path; the law must stay the same.
     monkeypatch.setattr(randomness, "_DOUBT", 2.0)
-    sample = discrete_gaussian(SeededSource(7), 3000, 2)
+    sample = rounded_gaussian(SeededSource(7), 3000, 2)
     assert histogram_p_value(sample, lambda x: gaussian_probabilities(x, 2), 6) > ALPHA
     assert histogram_p_value(sample, lambda x: gaussian_probabilities(x, 3), 6) < ALPHA
+
+
+def test_a_fraction_in_doubt_is_extended_by_fresh_bits():
+    """Two draws of 32 octets for each coin in doubt: for the fraction and for the uniform number."""
+    asked = []
+
+    class Recorded(SeededSource):
+        def octets(self, count):
+            asked.append(count)
+            return super().octets(count)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(randomness, "_DOUBT", 2.0)
+        patch.setattr(randomness, "_geometric", lambda source, tries, scale: np.arange(tries))
+        rounded_gaussian(Recorded(8), 1, 5)
+    proposals = asked[0] // 8
+    assert asked[: 2 + 2 * proposals] == [8 * proposals, 8 * proposals, *([32] * 2 * proposals)]
 
 
 def test_exact_decision_reads_bits_beyond_the_first_64():

@@ -14,7 +14,7 @@ from ..optim.losses import Loss
 from ..optim.progress import counted
 from ..privacy import accounting, mechanisms
 from ..privacy.budget import Budget, Neighbours
-from ..privacy.events import GaussianRelease, Repeated
+from ..privacy.events import Event, GaussianRelease, Repeated
 from ..privacy.randomness import Source
 from .plans import ChargedPlan, charged
 from .rows import ClippedRows, gradient_length
@@ -45,8 +45,13 @@ def plan_gradient_steps(
             f"step_size = {step_size:g} violates step_size·L ≤ 1, where L = row_norm²/{loss.intercept_rate:g} bounds "
             f"the curvature of the loss; use at most {longest:g}, or None for that"
         )
-    noise = math.sqrt(steps / (2 * accounting.rho_left(budget))) * (1 + 1e-12)
-    events = (Repeated(GaussianRelease("sum of clipped gradients", noise), steps),)
+
+    def released(noise: float) -> tuple[Event, ...]:
+        return (Repeated(GaussianRelease("sum of clipped gradients", noise), steps),)
+
+    guess = math.sqrt(2 * accounting.rho_left(budget) / steps)
+    noise = 1 / accounting.most_within(budget, lambda inverse: released(1 / inverse), guess)
+    events = released(noise)
     cost = budget, neighbours, events, charged(budget, events)
     return GradientStepsPlan(*cost, steps, step_size or longest, row_norm, noise)
 
@@ -58,7 +63,7 @@ def noisy_steps(
 
     Privacy
     -------
-    Releases ``plan.steps`` gradients with discrete Gaussian noise of ``plan.noise`` sensitivities.
+    Releases ``plan.steps`` gradients with rounded Gaussian noise of ``plan.noise`` sensitivities.
     Proof: docs/proofs/gradient-steps.md.
     """
     rows = ClippedRows.of(problem, plan.row_norm)

@@ -26,7 +26,7 @@ class ChargedPlan:
     spent: Budget
 
 
-def charged(budget: Budget, events: Sequence[Event], accountant: accounting.Accountant = "zcdp") -> Budget:
+def charged(budget: Budget, events: Sequence[Event], accountant: accounting.Accountant = "exact") -> Budget:
     """Return what the events cost, or refuse a plan that costs more than was asked for.
 
     Privacy

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..privacy import accounting, events
 from ..privacy.budget import Neighbours
-from ..privacy.events import Cost, Event, Repeated, Selection
+from ..privacy.events import Cost, Event, Repeated
 from .fields import Field, finite_or_none
 from .statement import PrivacyStatement
 
@@ -21,7 +21,6 @@ _KINDS: dict[str, type[Event]] = {
     if isinstance(kind, type) and issubclass(kind, Event) and not inspect.isabstract(kind)
 }
 _AGREEMENT = 1e-9
-_ROUNDING = 1e-7  # of δ, which changes by more than ε does
 _STATEMENT_KEYS = (
     "is_private",
     "epsilon",
@@ -33,6 +32,8 @@ _STATEMENT_KEYS = (
     "notes",
 )
 _SINCE_VERSION_2 = ("n_rows",)
+_FAST_ACCOUNTANTS: tuple[accounting.Accountant, ...] = ("zcdp", "exact")
+_ACCOUNTANTS: dict[str, accounting.Accountant] = {"recursion": "recursion", "paper": "pure"}
 _MOST_TIMES = {"recursion": 100_000, "paper": 20_000_000}
 """Calibrations with an accountant of their own, and how many repetitions it is asked about: more would take days."""
 
@@ -113,23 +114,12 @@ def _is_covered(statement: PrivacyStatement, calibration: Any) -> bool:
         return True
     if delta == 0:  # which no accountant but the sum above speaks of
         return False
-    if accounting.spent(events, delta).epsilon <= statement.epsilon * room:
+    if any(accounting.spent(events, delta, by).epsilon <= statement.epsilon * room for by in _FAST_ACCOUNTANTS):
         return True
-    repeated = [event for event in events if isinstance(event, Repeated)]
-    if not isinstance(calibration, str) or any(event.times > _MOST_TIMES.get(calibration, 0) for event in repeated):
+    times = max((event.times for event in events if isinstance(event, Repeated)), default=1)
+    if not isinstance(calibration, str) or times > _MOST_TIMES.get(calibration, 0):
         return False
-    if calibration == "paper":
-        return accounting.spent(events, delta, "pure").epsilon <= statement.epsilon * room
-    return any(_selections_are_covered(statement, event) for event in repeated)
-
-
-def _selections_are_covered(statement: PrivacyStatement, repeated: Repeated) -> bool:
-    """Ask the recursion for one δ, which is ten times as fast as to ask it for ε."""
-    if not isinstance(repeated.event, Selection):
-        return False
-    left = statement.epsilon - sum(event.cost.epsilon for event in statement.events if event is not repeated)
-    needed = accounting.delta_of_selections(repeated.event.eta, repeated.times, left) if left > 0 else math.inf
-    return needed <= statement.delta * (1 + _ROUNDING)
+    return accounting.spent(events, delta, _ACCOUNTANTS[calibration]).epsilon <= statement.epsilon * room
 
 
 def _event_to_dict(event: Event) -> dict[str, Any]:

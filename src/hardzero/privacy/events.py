@@ -59,7 +59,7 @@ class PureRelease(Event):
 
 @dataclass(frozen=True)
 class GaussianRelease(Event):
-    """Sums released with discrete Gaussian noise; ``noise`` is σ divided by the L2 sensitivity."""
+    """Sums with Gaussian noise, rounded: exactly 1/``noise``-GDP. ``noise`` is σ divided by the L2 sensitivity."""
 
     what: str
     noise: float

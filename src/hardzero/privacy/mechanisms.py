@@ -14,7 +14,7 @@ from typing import Generic, NoReturn, TypeVar
 
 import numpy as np
 
-from .randomness import FloatArray, IntArray, Source, discrete_gaussian, discrete_laplace
+from .randomness import FloatArray, IntArray, Source, discrete_laplace, rounded_gaussian
 
 T = TypeVar("T")
 
@@ -189,16 +189,17 @@ def noise_ratio(sensitivity: int, epsilon: float) -> tuple[int, int]:
 
 
 def gaussian(values: Sensitive[IntArray], sigma: int, source: Source) -> IntArray:
-    """Add discrete Gaussian noise of standard deviation ``sigma`` to every sum.
+    """Add Gaussian noise of standard deviation ``sigma`` to every sum, and round to whole numbers.
 
     Privacy
     -------
-    Releases a vector; Δ²/(2σ²)-zCDP if neighbours' vectors differ by at most Δ in L2.
+    Releases a vector; exactly as private as the Gaussian mechanism with Δ/σ if neighbours' vectors differ by at most
+    Δ in L2.
     Proof: docs/proofs/gaussian.md.
     """
     if sigma > 2**56:
         raise ValueError(f"noise of 2^{math.log2(sigma):.0f} units cannot be drawn; use a larger epsilon")
-    return values._secret + discrete_gaussian(source, len(values._secret), sigma)
+    return values._secret + rounded_gaussian(source, len(values._secret), sigma)
 
 
 Minimiser = Callable[[FloatArray], Sensitive[FloatArray]]
@@ -217,7 +218,7 @@ def perturbed_minimum(
     Releases a vector; costs a PerturbedMinimum and a GaussianRelease of ``gap_noise``.
     Proof: docs/proofs/objective-perturbation.md.
     """
-    linear: FloatArray = discrete_gaussian(source, size, _FINE) * np.float64(sigma / _FINE)
+    linear: FloatArray = rounded_gaussian(source, size, _FINE) * np.float64(sigma / _FINE)
     unit = gap / _GAP
     codes = np.clip(np.rint(minimise(linear)._secret / unit), -(2.0**62), 2.0**62).astype(np.int64)
     return gaussian(Sensitive(codes), math.ceil(gap_noise * 3 * _GAP), source) * np.float64(unit)

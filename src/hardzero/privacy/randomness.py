@@ -92,38 +92,48 @@ def source_for(random_state: int | None) -> Source:
 def discrete_laplace(source: Source, count: int, numerator: int, denominator: int = 1) -> IntArray:
     """Draw from P(x) ∝ exp(-|x|·denominator/numerator) on the integers.
 
-    Canonne, Kamath and Steinke 2020, Algorithm 2: a geometric variable from a uniform remainder and whole units.
+    Canonne, Kamath and Steinke 2020, Algorithm 2: a geometric variable, cut into pieces, with a sign.
     """
 
     def draw(size: int) -> IntArray:
-        remainder = source.integers_below(numerator, size)
-        gamma = remainder / numerator
-        kept = remainder[_exp_accept(source, gamma, lambda i: Fraction(int(remainder[i]), numerator))]
-        magnitude = (kept + numerator * _whole_units(source, len(kept))) // denominator
-        negative = (source.words(len(kept)) & np.uint64(1)).astype(bool)
+        magnitude = _geometric(source, size, numerator) // denominator
+        negative = (source.words(len(magnitude)) & np.uint64(1)).astype(bool)
         twice_zero = negative & (magnitude == 0)  # zero has one sign only
         return np.asarray(np.where(negative, -magnitude, magnitude)[~twice_zero])
 
-    return _fill(count, draw)
+    return _fill(count, draw, 1.7)
 
 
-def discrete_gaussian(source: Source, count: int, sigma: int) -> IntArray:
-    """Draw from P(x) ∝ exp(-x²/2σ²) on the integers, σ a whole number.
+def rounded_gaussian(source: Source, count: int, sigma: int) -> IntArray:
+    """Draw continuous Gaussian variables of standard deviation σ, a whole number, and round them to integers.
 
-    Canonne, Kamath and Steinke 2020, Algorithm 3: rejection from the discrete Laplace of scale σ + 1.
+    Rejection from a whole part m, P(m) ∝ e^(-m/σ), and a uniform fraction f, of which 63 bits are drawn at once and
+    more only where they could matter (docs/proofs/gaussian.md).
     """
-    scale = sigma + 1
 
     def draw(size: int) -> IntArray:
-        proposal = discrete_laplace(source, size, scale)
-        gamma = (np.abs(proposal) - sigma**2 / scale) ** 2 / (2.0 * sigma**2)
+        whole = _geometric(source, size, sigma)
+        bits = source.words(len(whole))  # the fraction, and a sign in the last bit
+        fraction = (bits >> np.uint64(1)) * 2.0**-63
+        gamma = ((whole - sigma + fraction) / sigma) ** 2 / 2 + fraction / sigma
 
         def exact(i: int) -> Fraction:
-            return (abs(int(proposal[i])) - Fraction(sigma**2, scale)) ** 2 / (2 * sigma**2)
+            f = Fraction((int(bits[i]) >> 1 << 256) | int.from_bytes(source.octets(32), "little"), 2**319)
+            return (int(whole[i]) - sigma + f) ** 2 / (2 * sigma**2) + f / sigma
 
-        return proposal[_exp_accept(source, gamma, exact)]
+        accepted = _exp_accept(source, gamma, exact)
+        bits = bits[accepted]
+        nearest = whole[accepted] + (bits >> np.uint64(63)).astype(np.int64)
+        return np.where(bits & np.uint64(1), -nearest, nearest)
 
-    return _fill(count, draw)
+    return _fill(count, draw, 2.2)
+
+
+def _geometric(source: Source, tries: int, scale: int) -> IntArray:
+    """Draw from P(m) ∝ e^(-m/scale) on 0, 1, …: a uniform remainder and whole units; some tries are rejected."""
+    remainder = source.integers_below(scale, tries)
+    kept = remainder[_exp_accept(source, remainder / scale, lambda i: Fraction(int(remainder[i]), scale))]
+    return kept + scale * _whole_units(source, len(kept))
 
 
 def _whole_units(source: Source, count: int) -> IntArray:
@@ -155,12 +165,12 @@ def _exp_accept_exactly(source: Source, leading: int, gamma: Fraction) -> bool:
         return uniform < (-Decimal(gamma.numerator) / Decimal(gamma.denominator)).exp() * 2**320
 
 
-def _fill(count: int, draw: Callable[[int], IntArray]) -> IntArray:
-    """Repeat a sampler that rejects until ``count`` values are there."""
+def _fill(count: int, draw: Callable[[int], IntArray], tries: float = 1.5) -> IntArray:
+    """Repeat a sampler that rejects until ``count`` values are there; it needs about ``tries`` for one."""
     parts: list[IntArray] = []
     missing = count
     while missing > 0:
-        part = draw(missing + missing // 2 + 8)[:missing]
+        part = draw(int(tries * missing) + 8)[:missing]
         parts.append(part)
         missing -= len(part)
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
