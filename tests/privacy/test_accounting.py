@@ -324,6 +324,14 @@ def test_most_within_uses_the_budget_in_few_steps(times, monkeypatch):
     assert len(asked) <= 12
 
 
+@pytest.mark.parametrize("guess", [1e-9, 0.01, 0.3, 1e6])
+def test_most_within_finds_its_way_from_any_guess(guess):
+    """From where nothing is spent, and from where far too much is."""
+    inverse = accounting.most_within(Budget(0.5, 0.1), lambda x: [GaussianRelease("", 1 / x)], guess)
+    assert accounting.epsilon_of_gaussian(inverse**2, 0.1) == pytest.approx(0.5, rel=1e-9)
+    assert accounting.epsilon_of_gaussian(inverse**2, 0.1) <= 0.5
+
+
 def test_most_within_ends_on_the_safe_side_of_a_jump():
     """A cost that jumps over the budget: the secant cannot hit it, and must end just before."""
 

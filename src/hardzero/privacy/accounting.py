@@ -298,13 +298,13 @@ def _most(cost: Callable[[float], float], allowed: float, guess: float, toleranc
         if allowed * (1 - tolerance) <= value <= allowed or bad <= good * (1 + _MARGIN):
             break
         point = math.log(x), math.log(min(max(value, 1e-300), 1e300))
-        if last is not None:
+        if last is not None and point[0] != last[0]:
             slope = max((point[1] - last[1]) / (point[0] - last[0]), 0.01)
         last = point
         aim = (math.log(allowed) + math.log1p(-tolerance / 2) - point[1]) / slope
         x *= math.exp(min(max(aim, -1.0), 1.0))
         if not good < x < bad:
-            x = (good + bad) / 2
+            x = (good + bad) / 2 if bad < math.inf else 2 * good
     return good
 
 
