@@ -281,37 +281,29 @@ def split_margins(features: SplitColumns, weights: IntArray, unit: float) -> Flo
     return margins
 
 
-def clipped_codes(
-    margins: FloatArray,
-    offset: FloatArray,
-    targets: Any,
-    squares: FloatArray,
-    limit: float,
-    one: float,
-    plain_one: float,
+def weighted_codes(
+    margins: FloatArray, offset: FloatArray, targets: Any, squares: FloatArray, limit: float, one: float
 ) -> tuple[CodeArray, CodeArray]:
-    """Return residuals of cross-entropy as whole numbers, rounded towards zero; two classes have one output.
+    """Return weighted residuals and curvatures of cross-entropy as whole numbers, rounded towards zero.
 
-    The first are shrunk so that no row's gradient is longer than ``limit``; the second are as they are. ``squares``
-    holds the squared length of a row, or that of each output's part of it; ``one`` and ``plain_one`` stand for a
-    residual of 1.
+    A row's weight, at most 1, keeps its gradient within ``limit`` whatever its label, on which it does not depend.
+    ``squares`` holds the squared length of a row, or that of each output's part of it; ``one`` stands for 1. Two
+    classes have one output.
     """
     if _fast is None:
-        return reference.clipped_codes(margins, offset, targets, squares, limit, one, plain_one)
-    clipped, plain = (np.empty(margins.shape, dtype=np.int32) for _ in range(2))
+        return reference.weighted_codes(margins, offset, targets, squares, limit, one)
+    codes, bends = (np.empty(margins.shape, dtype=np.int32) for _ in range(2))
     margins, squares = np.ascontiguousarray(margins), np.ascontiguousarray(squares)
     if margins.shape[1] == 1:
-        loop, targets = _fast.logistic_clipped, np.ascontiguousarray(targets, dtype=np.float64)
+        loop, targets = _fast.logistic_weighted, np.ascontiguousarray(targets, dtype=np.float64)
     else:
-        loop, targets = _fast.softmax_clipped, np.ascontiguousarray(targets, dtype=np.int64)
+        loop, targets = _fast.softmax_weighted, np.ascontiguousarray(targets, dtype=np.int64)
     _by_rows(
         len(margins),
         margins.size * _CODE_IN_PRODUCTS,
-        lambda first, last: loop(
-            margins, offset, targets, squares, limit, one, plain_one, first, last, clipped, plain
-        ),
+        lambda first, last: loop(margins, offset, targets, squares, limit, one, first, last, codes, bends),
     )
-    return clipped, plain
+    return codes, bends
 
 
 def code_totals(codes: IntArray | CodeArray) -> IntArray:

@@ -154,12 +154,12 @@ cdef extern from "descent.hpp" namespace "hardzero" nogil:
     void c_split_margins "hardzero::split_margins"(
         const Split&, const int32_t*, int64_t, double, int64_t, int64_t, double*
     )
-    void c_logistic_clipped "hardzero::logistic_clipped"(
-        const double*, double, const double*, const double*, double, double, double, int64_t, int32_t*, int32_t*
+    void c_logistic_weighted "hardzero::logistic_weighted"(
+        const double*, double, const double*, const double*, double, double, int64_t, int32_t*, int32_t*
     )
-    void c_softmax_clipped "hardzero::softmax_clipped"(
-        const double*, const double*, const int64_t*, const double*, int64_t, double, double, double, int64_t,
-        int64_t, int32_t*, int32_t*
+    void c_softmax_weighted "hardzero::softmax_weighted"(
+        const double*, const double*, const int64_t*, const double*, int64_t, double, double, int64_t, int64_t,
+        int32_t*, int32_t*
     )
     void c_code_totals "hardzero::code_totals"(const int32_t*, int64_t, int64_t, int64_t*)
 
@@ -257,31 +257,30 @@ def split_margins(
             c_split_margins(split, address, weights.shape[1], unit, first, last, &margins[0, 0])
 
 
-def logistic_clipped(
+def logistic_weighted(
     const double[:, ::1] margins, const double[::1] offset, const double[:, ::1] targets, const double[:, ::1] squares,
-    double limit, double one, double plain_one, int64_t first, int64_t last, int32_t[:, ::1] clipped,
-    int32_t[:, ::1] plain,
+    double limit, double one, int64_t first, int64_t last, int32_t[:, ::1] codes, int32_t[:, ::1] bends,
 ):
-    """Write clipped and plain codes of two classes for the rows in [first, last)."""
+    """Write weighted residuals and curvatures of two classes for the rows in [first, last)."""
     if last > first:
         with nogil:
-            c_logistic_clipped(
-                &margins[first, 0], offset[0], &targets[first, 0], &squares[first, 0], limit, one, plain_one,
-                last - first, &clipped[first, 0], &plain[first, 0],
+            c_logistic_weighted(
+                &margins[first, 0], offset[0], &targets[first, 0], &squares[first, 0], limit, one, last - first,
+                &codes[first, 0], &bends[first, 0],
             )
 
 
-def softmax_clipped(
+def softmax_weighted(
     const double[:, ::1] margins, const double[::1] offset, const int64_t[::1] targets,
-    const double[:, ::1] squares, double limit, double one, double plain_one, int64_t first, int64_t last,
-    int32_t[:, ::1] clipped, int32_t[:, ::1] plain,
+    const double[:, ::1] squares, double limit, double one, int64_t first, int64_t last,
+    int32_t[:, ::1] codes, int32_t[:, ::1] bends,
 ):
-    """Write clipped and plain codes of several classes for the rows in [first, last)."""
+    """Write weighted residuals and curvatures of several classes for the rows in [first, last)."""
     if last > first:
         with nogil:
-            c_softmax_clipped(
+            c_softmax_weighted(
                 &margins[first, 0], &offset[0], &targets[first], &squares[first, 0], squares.shape[1], limit, one,
-                plain_one, last - first, margins.shape[1], &clipped[first, 0], &plain[first, 0],
+                last - first, margins.shape[1], &codes[first, 0], &bends[first, 0],
             )
 
 

@@ -249,16 +249,17 @@ static inline double shrinking(double squared, double limit, double one) {
     return (share < 1.0 ? share : 1.0) * one;
 }
 
-// Residuals of two classes as whole numbers, rounded towards zero: shrunk, in units of 1/one, and as they are, in units of
-// 1/plain_one.
+// Residuals and curvatures of two classes as whole numbers in units of 1/one, rounded towards zero, weighted so that no
+// row's gradient is longer than `limit`, whatever its label: a weight that saw the label would bias the optimum.
 WIDEST_VECTORS
-static void logistic_clipped(const double* margins, double offset, const double* targets, const double* squares,
-                             double limit, double one, double plain_one, int64_t n, int32_t* clipped,
-                             int32_t* plain) {
+static void logistic_weighted(const double* margins, double offset, const double* targets, const double* squares,
+                              double limit, double one, int64_t n, int32_t* codes, int32_t* bends) {
     for (int64_t i = 0; i < n; ++i) {
-        const double residual = sigmoid(margins[i] + offset) - targets[i];
-        plain[i] = static_cast<int32_t>(residual * plain_one);
-        clipped[i] = static_cast<int32_t>(residual * shrinking(residual * residual * squares[i], limit, one));
+        const double chance = sigmoid(margins[i] + offset), other = 1.0 - chance;
+        const double farthest = chance > other ? chance : other;
+        const double weight = shrinking(farthest * farthest * squares[i], limit, one);
+        codes[i] = static_cast<int32_t>((chance - targets[i]) * weight);
+        bends[i] = static_cast<int32_t>(chance * other * weight);
     }
 }
 
@@ -310,39 +311,51 @@ static inline void softmaxes_side_by_side(double* odds, int64_t outputs) {
         for (int64_t i = 0; i < TOGETHER; ++i) odds[k * TOGETHER + i] /= total[i];
 }
 
-// Residuals of several classes, as above; `squares` has one number a row, or one for every output.
+// The same for several classes; `squares` has one number for each row, or one for every output of it. A row of class y
+// has a gradient of squared length sum(chance^2 * square) + (1 - 2 * chance[y]) * square[y]: the longest counts.
 WIDEST_VECTORS
-static void softmax_clipped(const double* margins, const double* offset, const int64_t* targets, const double* squares,
-                            int64_t squares_step, double limit, double one, double plain_one, int64_t n,
-                            int64_t outputs, int32_t* clipped, int32_t* plain) {
-    std::vector<double> residuals(outputs * TOGETHER), terms(outputs * TOGETHER);
-    std::vector<int32_t> shrunk(outputs * TOGETHER), whole(outputs * TOGETHER);
-    double* const residual = residuals.data();
+static void softmax_weighted(const double* margins, const double* offset, const int64_t* targets, const double* squares,
+                             int64_t squares_step, double limit, double one, int64_t n, int64_t outputs,
+                             int32_t* codes, int32_t* bends) {
+    std::vector<double> chances(outputs * TOGETHER), terms(outputs * TOGETHER);
+    std::vector<int32_t> residuals(outputs * TOGETHER), curvatures(outputs * TOGETHER);
+    double* const chance = chances.data();
     double* const term = terms.data();
-    double factor[TOGETHER];
+    double weight[TOGETHER], extra[TOGETHER];
     for (int64_t start = 0; start < n; start += TOGETHER) {
         const int64_t size = std::min(TOGETHER, n - start);  // what is left over of the last rows is worked on in vain
         for (int64_t k = 0; k < outputs; ++k)
             for (int64_t i = 0; i < size; ++i)
-                residual[k * TOGETHER + i] = margins[(start + i) * outputs + k] + offset[k];
-        softmaxes_side_by_side(residual, outputs);
-        for (int64_t i = 0; i < size; ++i) residual[targets[start + i] * TOGETHER + i] -= 1.0;
+                chance[k * TOGETHER + i] = margins[(start + i) * outputs + k] + offset[k];
+        softmaxes_side_by_side(chance, outputs);
         for (int64_t k = 0; k < outputs; ++k)
             for (int64_t i = 0; i < size; ++i)
                 term[k * TOGETHER + i] = squares[(start + i) * squares_step + (squares_step == 1 ? 0 : k)];
-        for (int64_t e = 0; e < outputs * TOGETHER; ++e) term[e] = residual[e] * residual[e] * term[e];
-        sums_by_eights(term, outputs, factor);
-        for (int64_t i = 0; i < TOGETHER; ++i) factor[i] = shrinking(factor[i], limit, one);
+        std::fill(extra, extra + TOGETHER, 0.0);
         for (int64_t k = 0; k < outputs; ++k)
             for (int64_t i = 0; i < TOGETHER; ++i) {
                 const int64_t e = k * TOGETHER + i;
-                whole[e] = static_cast<int32_t>(residual[e] * plain_one);
-                shrunk[e] = static_cast<int32_t>(residual[e] * factor[i]);
+                const double more = (1.0 - 2.0 * chance[e]) * term[e];
+                extra[i] = more > extra[i] ? more : extra[i];
+            }
+        for (int64_t e = 0; e < outputs * TOGETHER; ++e) term[e] = chance[e] * chance[e] * term[e];
+        sums_by_eights(term, outputs, weight);
+        for (int64_t i = 0; i < TOGETHER; ++i) weight[i] = shrinking(weight[i] + extra[i], limit, one);
+        for (int64_t k = 0; k < outputs; ++k)
+            for (int64_t i = 0; i < TOGETHER; ++i) {
+                const int64_t e = k * TOGETHER + i;
+                curvatures[e] = static_cast<int32_t>(chance[e] * (1.0 - chance[e]) * weight[i]);
+            }
+        for (int64_t i = 0; i < size; ++i) chance[targets[start + i] * TOGETHER + i] -= 1.0;
+        for (int64_t k = 0; k < outputs; ++k)
+            for (int64_t i = 0; i < TOGETHER; ++i) {
+                const int64_t e = k * TOGETHER + i;
+                residuals[e] = static_cast<int32_t>(chance[e] * weight[i]);
             }
         for (int64_t i = 0; i < size; ++i)
             for (int64_t k = 0; k < outputs; ++k) {
-                plain[(start + i) * outputs + k] = whole[k * TOGETHER + i];
-                clipped[(start + i) * outputs + k] = shrunk[k * TOGETHER + i];
+                codes[(start + i) * outputs + k] = residuals[k * TOGETHER + i];
+                bends[(start + i) * outputs + k] = curvatures[k * TOGETHER + i];
             }
     }
 }

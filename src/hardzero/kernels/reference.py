@@ -147,25 +147,24 @@ def margins(columns: Any, weights: IntArray, unit: float) -> FloatArray:
     return row_sums(columns, weights).astype(np.float64) * unit
 
 
-def clipped_codes(
-    margins: FloatArray,
-    offset: FloatArray,
-    targets: Any,
-    squares: FloatArray,
-    limit: float,
-    one: float,
-    plain_one: float,
+def weighted_codes(
+    margins: FloatArray, offset: FloatArray, targets: Any, squares: FloatArray, limit: float, one: float
 ) -> tuple[CodeArray, CodeArray]:
-    """Return residuals as whole numbers, rounded towards zero: no row longer than ``limit``, and as they are."""
+    """Return residuals and curvatures as whole numbers, no row's gradient longer than ``limit`` for any label."""
     if margins.shape[1] == 1:
-        residual = sigmoids(margins + offset) - targets
+        chance = sigmoids(margins + offset)
+        longest = np.square(np.maximum(chance, 1.0 - chance)) * squares
     else:
-        residual = softmaxes(margins + offset)
-        residual[np.arange(len(targets)), targets] -= 1.0
-    plain = np.trunc(residual * plain_one).astype(np.int32)
-    length = np.sqrt(sums_by_eights(np.square(residual) * squares))[:, None]
-    residual *= np.minimum(limit / np.maximum(length, 1e-300), 1.0) * one
-    return np.trunc(residual, out=residual).astype(np.int32), plain
+        chance = softmaxes(margins + offset)
+        extra = ((1.0 - 2.0 * chance) * squares).max(axis=1, initial=0.0, keepdims=True)
+        longest = sums_by_eights(np.square(chance) * squares)[:, None] + extra
+    weight = np.minimum(limit / np.maximum(np.sqrt(longest), 1e-300), 1.0) * one
+    bends = np.trunc(chance * (1.0 - chance) * weight).astype(np.int32)
+    if margins.shape[1] == 1:
+        chance -= targets
+    else:
+        chance[np.arange(len(targets)), targets] -= 1.0
+    return np.trunc(chance * weight).astype(np.int32), bends
 
 
 def sums_by_eights(values: FloatArray) -> FloatArray:
