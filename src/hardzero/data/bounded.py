@@ -40,6 +40,7 @@ MAX_FEATURES = 8_000_000
 
 _COLUMNS_AT_ONCE = 64
 _ENTRIES_AT_ONCE = 2**20
+_ROWS_AT_ONCE = 2**14
 _SMALLEST_BOUND = 1e-290
 _WEIGHT_BITS = 20
 _ROUNDING = 1e-9
@@ -133,6 +134,9 @@ class Table(Protocol):
 
     def row_squares(self, centre: FloatArray, scale: FloatArray) -> FloatArray:
         """Squared length of every row after (x - centre)/scale, never too small for rounding."""
+
+    def product_sums(self, factors: FloatArray, centre: FloatArray, scale: FloatArray) -> IntArray:
+        """Sum products of pairs of factor·((x - centre)/scale, 1), rounded towards zero, over all rows, exactly."""
 
     def add_column(self, margins: FloatArray, feature: int, weight: float) -> None:
         """``margins += weight * column``, in place."""
@@ -249,6 +253,22 @@ class BoundedData:
         constant = float(at_zero.sum())
         total = kernels.add_squares(self.by_feature, centre, scale, at_zero, np.full(self.n_rows, constant))
         return np.asarray(np.maximum(total, 0.0) * (1 + _ROUNDING) + constant * _ROUNDING)
+
+    def product_sums(self, factors: FloatArray, centre: FloatArray, scale: FloatArray) -> IntArray:
+        """Sum products of pairs of factor·((x - centre)/scale, 1), rounded towards zero, over all rows, exactly.
+
+        (features + 1)² sums. No row may be longer than 2¹⁵ after rounding: a block's sums are whole numbers below
+        2⁵³, which double precision adds exactly in any order.
+        """
+        total = np.zeros((self.n_features + 1, self.n_features + 1), dtype=np.int64)
+        codes = self._codes.tocsr() if self._is_sparse else self._codes
+        for part in _pieces(self.n_rows, _ROWS_AT_ONCE):
+            rows = codes[part].toarray() if self._is_sparse else codes[part]
+            z = np.column_stack([(rows * (1.0 / FEATURE_ONE) - centre) / scale, np.ones(len(rows))])
+            z *= factors[part, None]
+            np.trunc(z, out=z)
+            total += np.rint(z.T @ z).astype(np.int64)
+        return total
 
     def add_column(self, margins: FloatArray, feature: int, weight: float) -> None:
         """``margins += weight * column``, in place, touching only rows where the feature is not zero."""

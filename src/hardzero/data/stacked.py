@@ -76,6 +76,13 @@ class StackedData:
         """Squared length of every row after (x - centre)/scale, never too small for rounding."""
         return np.concatenate([part.row_squares(centre, scale) for _, part in self._parts()])
 
+    def product_sums(self, factors: FloatArray, centre: FloatArray, scale: FloatArray) -> IntArray:
+        """Sum products of pairs of factor·((x - centre)/scale, 1), rounded towards zero, over all rows, exactly."""
+        total = np.zeros((self.n_features + 1, self.n_features + 1), dtype=np.int64)
+        for rows, part in self._parts():
+            total += part.product_sums(factors[rows], centre, scale)
+        return total
+
     def add_column(self, margins: FloatArray, feature: int, weight: float) -> None:
         """``margins += weight * column``, in place."""
         for rows, part in self.subset(np.array([feature]))._parts():
