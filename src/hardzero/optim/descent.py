@@ -1,4 +1,4 @@
-"""Noisy full-batch gradient descent on standardised features, every row's gradient clipped.
+"""Noisy full-batch gradient descent on standardised features, every row weighted so that its gradient is short.
 
 Standardising is implicit: sums over the raw whole numbers are exact, and the linear map to standardised coordinates
 is applied to sums, so sparse rows stay sparse.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +24,26 @@ from .progress import counted
 from .standardise import Standard
 
 _MOMENTUM = 0.9
-_TAIL = 0.3
 _CLIP = 0.5
-"""The clipping length is this times the expected length of a standardised row: residuals are about ½."""
-_INTERCEPT_WEIGHT = 0.5
-"""Residuals enter the released vector with this weight: they are not clipped, or rare classes would be cut down."""
+"""The longest gradient of a row is this times the expected length of a standardised row: residuals are about ½."""
+_BEND_WEIGHT = 0.5
+"""Curvatures enter the released vector with this weight, so that they cost next to nothing."""
 _ROUNDING = 1e-9
+
+
+class Pace(NamedTuple):
+    """A number of steps, their noise in sensitivities, and the share of them, the last, that makes the landing."""
+
+    steps: int
+    noise: float
+    tail: float
 
 
 @dataclass(frozen=True)
 class DescentPlan:
-    """What a descent will do, from released values alone.
+    """What a descent will do, from released values alone; it lands where its last steps are on average.
+
+    ``tail`` is the share of the steps that count for that.
 
     Privacy
     -------
@@ -45,144 +55,191 @@ class DescentPlan:
     clip: float
     sigma: int
     mask: NDArray[np.bool_]
+    tail: float
 
-    @property
-    def shock(self) -> float:
-        """Standard deviation that the noise of one step adds to every weight."""
-        return self.rate * self.sigma / RESIDUAL_ONE
+
+@dataclass(frozen=True)
+class Landing:
+    """Where a descent came to rest: mean places and slopes of its last ``count`` steps.
+
+    Privacy
+    -------
+    Post-processing of the releases of :func:`noisy_descent`.
+    """
+
+    count: int
+    at: Weights
+    slope: Weights
+
+
+@dataclass(frozen=True)
+class Path:
+    """What the steps of a descent released about each weight, as sums over all of them.
+
+    Privacy
+    -------
+    Post-processing of the releases of :func:`noisy_descent`.
+
+    Attributes
+    ----------
+    steps : int
+        How many there were.
+    noise : float
+        Standard deviation of the noise of every slope.
+    places, slopes, squares, products : array of shape (outputs, features)
+        Sums of the places at which slopes were released, of the slopes, of places² and of places times slopes.
+    bend : array of shape (outputs,)
+        Mean curvature by the margin, summed over all rows: less its standard error, and at least half that.
+    landing : Landing
+        The last steps.
+    """
+
+    steps: int
+    noise: float
+    places: FloatArray
+    slopes: FloatArray
+    squares: FloatArray
+    products: FloatArray
+    bend: FloatArray
+    landing: Landing
 
 
 def prepare_descent(
-    loss: Loss,
-    standard: Standard,
-    mask: NDArray[np.bool_],
-    n_rows: int,
-    steps: int,
-    noise: float,
-    contributions: int,
+    loss: Loss, standard: Standard, mask: NDArray[np.bool_], n_rows: int, pace: Pace, contributions: int
 ) -> DescentPlan:
-    """Choose the clipping length, step size and noise for the features in ``mask``.
+    """Choose the longest gradient, step size and noise for the features in ``mask``.
 
     Privacy
     -------
-    Post-processing. ``noise`` is in sensitivities of one step.
+    Post-processing.
     """
-    squares = np.maximum((standard.spread * mask).sum(axis=1), 0.1)  # expected squared length of a row
+    squares = np.maximum((standard.spread * mask).sum(axis=1), 0.1) + 1.0  # of a row's length; 1 for the intercept
     clip = _CLIP * math.sqrt(float(squares.mean()))
-    rate = loss.intercept_rate / (n_rows * (float(squares.max()) + 1.0))  # 1 for the intercept
+    rate = loss.intercept_rate / (n_rows * float(squares.max()))
     # For every coordinate: rounding to whole numbers on either side, and the linear map in double precision, whose
     # error grows with the true number of rows; that may be secret, so the largest table is allowed for.
-    slack = math.ceil((2 + MAX_ROWS * 2.0**-24) * math.sqrt(int(mask.sum()) + loss.outputs))
-    length = math.hypot(clip, _INTERCEPT_WEIGHT * loss.residual_norm)
-    sigma = math.ceil(noise * (contributions * math.ceil(length * RESIDUAL_ONE) + slack))
-    return DescentPlan(steps, rate, clip, sigma, mask)
+    slack = math.ceil((2 + MAX_ROWS * 2.0**-24) * math.sqrt(int(mask.sum()) + 2 * loss.outputs))
+    length = math.hypot(clip, _BEND_WEIGHT * loss.bend_norm)
+    sigma = math.ceil(pace.noise * (contributions * math.ceil(length * RESIDUAL_ONE) + slack))
+    return DescentPlan(pace.steps, rate, clip, sigma, mask, pace.tail)
 
 
-def noisy_descent(problem: Problem, standard: Standard, start: Weights, plan: DescentPlan, source: Source) -> Weights:
-    """Nesterov steps along noisy gradients; the average of the last of them is returned.
+def noisy_descent(problem: Problem, standard: Standard, start: Weights, plan: DescentPlan, source: Source) -> Path:
+    """Nesterov steps along noisy gradients.
 
     Privacy
     -------
-    Releases ``plan.steps`` vectors, each with discrete Gaussian noise of ``plan.sigma``; a record contributes at most
-    ``plan.clip`` in L2 to the weights' part and its residual, halved, to the intercepts'.
+    Releases ``plan.steps`` vectors, each with Gaussian noise of ``plan.sigma``; a record contributes at most
+    ``plan.clip`` in L2 to the part of weights and intercepts, and half its curvature to the rest.
     Proof: docs/proofs/select-refit.md.
     """
-    squares = _row_squares(problem, standard, plan.mask)
+    squares = row_squares(problem, standard, plan.mask)
     problem = problem.on(problem.data.packed())
     coef, intercept = start.coef * plan.mask, start.intercept
     speed = Weights(np.zeros_like(coef), np.zeros_like(intercept))
-    total = Weights(np.zeros_like(coef), np.zeros_like(intercept))
-    first = math.ceil(plan.steps * (1 - _TAIL))
-    for t in counted(range(plan.steps)):
+    record = _Record(plan)
+    for _ in counted(range(plan.steps)):
         ahead = Weights(coef + _MOMENTUM * speed.coef, intercept + _MOMENTUM * speed.intercept)
-        slope = _noisy_gradient(clipped_sums(problem, standard, ahead, squares, plan), plan, source)
+        slope, bend = _noisy_gradient(weighted_sums(problem, standard, ahead, squares, plan), plan, source)
+        record.add(ahead, slope, bend)
         moved = Weights(ahead.coef - plan.rate * slope.coef, ahead.intercept - plan.rate * slope.intercept)
         speed = Weights(moved.coef - coef, moved.intercept - intercept)
         coef, intercept = moved.coef, moved.intercept
-        if t >= first:
-            total = Weights(total.coef + coef, total.intercept + intercept)
-    share = 1 / (plan.steps - first)
-    return Weights(total.coef * share, total.intercept * share)
+    return record.path()
 
 
-def _row_squares(problem: Problem, standard: Standard, mask: NDArray[np.bool_]) -> FloatArray:
-    """Squared length of each output's part of a row's gradient per unit residual, (rows, outputs or 1)."""
+class _Record:
+    """Sums over the steps of a descent, kept while it runs: its releases themselves could fill the memory."""
+
+    def __init__(self, plan: DescentPlan) -> None:
+        self._plan = plan
+        self._first = math.ceil(plan.steps * (1 - plan.tail))
+        self._step = 0
+        # places, slopes, places², places·slopes; then places and slopes of the last steps, intercepts beside weights
+        self._sums = np.zeros((4, *plan.mask.shape))
+        self._last = np.zeros((2, len(plan.mask), plan.mask.shape[1] + 1))
+        self._bend = np.zeros(len(plan.mask))
+
+    def add(self, at: Weights, slope: Weights, bend: FloatArray) -> None:
+        self._sums += np.stack([at.coef, slope.coef, at.coef**2, at.coef * slope.coef])
+        self._bend += bend
+        if self._step >= self._first:
+            self._last += np.stack([np.column_stack([part.coef, part.intercept]) for part in (at, slope)])
+        self._step += 1
+
+    def path(self) -> Path:
+        noise = self._plan.sigma / RESIDUAL_ONE
+        error = noise / _BEND_WEIGHT / math.sqrt(self._step)
+        bend = np.maximum(self._bend / self._step - error, error / 2)
+        count = self._step - self._first
+        at, slope = (Weights(mean[:, :-1], mean[:, -1]) for mean in self._last / count)
+        places, slopes, squares, products = self._sums
+        return Path(self._step, noise, places, slopes, squares, products, bend, Landing(count, at, slope))
+
+
+def row_squares(problem: Problem, standard: Standard, mask: NDArray[np.bool_]) -> FloatArray:
+    """Squared length of each output's part of a row's gradient per unit residual, (rows, outputs or 1).
+
+    Privacy
+    -------
+    Sensitive. Each row's depends on that row and on released values only.
+    """
     if mask.all():
-        return problem.data.row_squares(standard.centre, standard.scale)[:, None]
+        return 1.0 + problem.data.row_squares(standard.centre, standard.scale)[:, None]
     parts = []
     for row in mask:
         features = np.flatnonzero(row)
         part = standard.subset(features)
         parts.append(problem.data.subset(features).row_squares(part.centre, part.scale))
-    return np.column_stack(parts)
+    return 1.0 + np.column_stack(parts)  # 1 for the intercept
 
 
-def _clipped_codes(
+def weighted_codes(
     problem: Problem, standard: Standard, at: Weights, squares: FloatArray, clip: float
 ) -> tuple[CodeArray, CodeArray]:
-    """Residuals as whole numbers, rounded towards zero: for the weights and for the intercepts.
-
-    The first are shrunk so that no row's gradient by the weights is longer than ``clip``; the second are only halved.
-    """
-    coef = at.coef / standard.scale
-    margins, offset = problem.data.margins(coef), at.intercept - coef @ standard.centre
-    limit, plain_one = clip * (1 - _ROUNDING), _INTERCEPT_WEIGHT * RESIDUAL_ONE
-    return kernels.clipped_codes(margins, offset, problem.targets, squares, limit, RESIDUAL_ONE, plain_one)
-
-
-def clipped_sums(
-    problem: Problem, standard: Standard, at: Weights, squares: FloatArray, plan: DescentPlan
-) -> Sensitive[IntArray]:
-    """Sum the rows' clipped gradients in standardised coordinates, those in the mask, and their halved residuals.
+    """Residuals and curvatures as whole numbers, of rows weighted so that no gradient is longer than ``clip``.
 
     Privacy
     -------
-    Sensitive. A record moves the vector by at most ``plan.clip`` in the weights' part, and by half its residual in
-    the intercepts', in units of 1/RESIDUAL_ONE. Proof: docs/proofs/select-refit.md.
+    Sensitive. A row's codes depend on that row and on released values only, its weight not on its label.
     """
-    codes = _clipped_codes(problem, standard, at, squares, plan.clip)
+    coef = at.coef / standard.scale
+    margins, offset = problem.data.margins(coef), at.intercept - coef @ standard.centre
+    limit = clip * (1 - _ROUNDING)
+    return kernels.weighted_codes(margins, offset, problem.targets, squares, limit, RESIDUAL_ONE)
+
+
+def weighted_sums(
+    problem: Problem, standard: Standard, at: Weights, squares: FloatArray, plan: DescentPlan
+) -> Sensitive[IntArray]:
+    """Sum the rows' weighted gradients in standardised coordinates, those in the mask, and their halved curvatures.
+
+    Privacy
+    -------
+    Sensitive. A record moves the vector by at most ``plan.clip`` in the part of weights and intercepts, and by half
+    its curvatures in the rest, in units of 1/RESIDUAL_ONE. Proof: docs/proofs/select-refit.md.
+    """
+    codes = weighted_codes(problem, standard, at, squares, plan.clip)
     return Sensitive(_standardised_sums(problem.data, standard, codes, plan.mask))
 
 
 def _standardised_sums(
     data: Table, standard: Standard, codes: tuple[CodeArray, CodeArray], mask: NDArray[np.bool_]
 ) -> IntArray:
-    """Sums of codes times standardised features, from exact sums over the features as they are; and of codes."""
-    clipped, plain = codes
-    weighted = data.gradient(clipped) * (1.0 / FEATURE_ONE)
-    slopes = (weighted - kernels.code_totals(clipped)[:, None] * standard.centre) / standard.scale
-    sums: IntArray = np.rint(np.concatenate([slopes[mask], kernels.code_totals(plain)])).astype(np.int64)
-    return sums
+    """Sums of residuals times standardised features, from exact sums over the features as they are; of both codes."""
+    residuals, bends = codes
+    totals = kernels.code_totals(residuals)
+    weighted = data.gradient(residuals) * (1.0 / FEATURE_ONE)
+    slopes = (weighted - totals[:, None] * standard.centre) / standard.scale
+    sums = np.concatenate([slopes[mask], totals, _BEND_WEIGHT * kernels.code_totals(bends)])
+    whole: IntArray = np.rint(sums).astype(np.int64)
+    return whole
 
 
-def _noisy_gradient(sums: Sensitive[IntArray], plan: DescentPlan, source: Source) -> Weights:
-    """Release the sums, and put them back into the places of weights and intercepts."""
+def _noisy_gradient(sums: Sensitive[IntArray], plan: DescentPlan, source: Source) -> tuple[Weights, FloatArray]:
+    """Release the sums, and put them back into the places of weights, intercepts and curvatures."""
     released = mechanisms.gaussian(sums, plan.sigma, source) / RESIDUAL_ONE
-    inside = int(plan.mask.sum())
+    inside, outputs = int(plan.mask.sum()), len(plan.mask)
     coef = np.zeros(plan.mask.shape)
     coef[plan.mask] = released[:inside]
-    return Weights(coef, released[inside:] / _INTERCEPT_WEIGHT)
-
-
-def iterate_error(plan: DescentPlan, curvature: float, n_rows: int) -> float:
-    """Standard deviation of the averaged iterate around the optimum of a quadratic of this mean curvature.
-
-    The sum of squares of its responses to a unit shock at each step.
-
-    Privacy
-    -------
-    Post-processing.
-    """
-    pull = min(plan.rate * n_rows * curvature, 1.0)
-    response = np.zeros(plan.steps)
-    place = speed = response[0] = 1.0
-    for t in range(1, plan.steps):
-        ahead = place + _MOMENTUM * speed
-        moved = (1 - pull) * ahead
-        place, speed = moved, moved - place
-        response[t] = place
-    first = math.ceil(plan.steps * (1 - _TAIL))
-    so_far = np.concatenate([[0.0], np.cumsum(response)])
-    shocks = np.arange(plan.steps)
-    averaged = (so_far[plan.steps - shocks] - so_far[np.maximum(first - shocks, 0)]) / (plan.steps - first)
-    return plan.shock * float(np.sqrt(np.sum(averaged**2)))
+    return Weights(coef, released[inside : inside + outputs]), released[inside + outputs :] / _BEND_WEIGHT

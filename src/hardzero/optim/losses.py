@@ -37,6 +37,10 @@ class Loss(Protocol):
         """Largest L2 norm of one row's residuals."""
 
     @property
+    def bend_norm(self) -> float:
+        """Largest L2 norm of one row's second derivatives by its margins."""
+
+    @property
     def intercept_rate(self) -> float:
         """One over the largest second derivative by the intercepts."""
 
@@ -78,6 +82,7 @@ class Logistic:
     outputs: int = 1
     residual_unit: float = 1.0
     residual_norm: float = 1.0
+    bend_norm: float = 0.25
     smoothness: float = 0.25
     intercept_rate: float = 4.0
     max_intercept: float = 10.0
@@ -117,6 +122,7 @@ class Softmax:
     outputs: int
     residual_unit: float = 1.0
     residual_norm: float = math.sqrt(2)
+    bend_norm: float = 0.5
     smoothness: float = 0.25
     intercept_rate: float = 2.0
     max_intercept: float = 10.0
@@ -156,6 +162,7 @@ class Squared:
 
     radius: float
     outputs: int = 1
+    bend_norm: float = 1.0
     smoothness: float = 1.0
     intercept_rate: float = 1.0
     max_intercept: float = 2.0

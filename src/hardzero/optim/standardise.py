@@ -29,21 +29,41 @@ _SUM_ONE = FEATURE_ONE * RESIDUAL_ONE
 class Standard:
     """Released moments of the features and rates of the classes.
 
-    ``spread`` is the expected square of a standardised feature: 1, or less where the scale stands at its floor.
-
     Privacy
     -------
     Post-processing of one Gaussian release.
+
+    Attributes
+    ----------
+    centre, scale : array
+        What is subtracted from each feature, and what the difference is divided by.
+    variance : array
+        The released variance of each feature, which noise may have made negative.
+    error : float
+        Standard deviation of the noise of every moment.
+    rates : array
+        Released rates of the classes.
     """
 
     centre: FloatArray
     scale: FloatArray
-    spread: FloatArray
+    variance: FloatArray
+    error: float
     rates: FloatArray
+
+    @property
+    def spread(self) -> FloatArray:
+        """The expected square of a standardised feature: 1, or less where the scale stands at its floor."""
+        return self.variance / self.scale**2
+
+    @property
+    def variance_error(self) -> FloatArray:
+        """Standard deviation of the noise of every variance, a mean square less the square of a mean."""
+        return self.error * np.sqrt(1 + 4 * self.centre**2)
 
     def subset(self, features: np.typing.NDArray[np.intp]) -> Standard:
         """Return the same for some of the features."""
-        return Standard(self.centre[features], self.scale[features], self.spread[features], self.rates)
+        return Standard(self.centre[features], self.scale[features], self.variance[features], self.error, self.rates)
 
 
 def typical_length(problem: Problem, eta: float, source: Source) -> float:
@@ -93,7 +113,7 @@ def private_standard(problem: Problem, length: float, noise: float, contribution
     centre = np.clip(means[:p], -1.0, 1.0)
     variance = means[p : 2 * p] - centre**2
     scale = np.sqrt(np.maximum(variance, max(2 * error, _LEAST_SCALE**2)))
-    return Standard(centre, scale, variance / scale**2, rates_of(means[2 * p :], n))
+    return Standard(centre, scale, variance, error, rates_of(means[2 * p :], n))
 
 
 def moment_sums(problem: Problem, length: float) -> Sensitive[IntArray]:
