@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import checks
 from ..methods.select_refit import SelectRefitPlan, plan_select_refit, select_and_refit
+from ..model.inference import FALSE_DISCOVERY_RATE
 from ..optim.frank_wolfe import Problem, Weights
 from . import PRUNINGS
 from ._inference import WeightInference
@@ -55,7 +56,7 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
             shape.n_features,
             shape.loss.outputs,
             None if limit is None else checks.whole("max_features", limit, 1),
-            prune=checks.choice("prune", self.prune, PRUNINGS),
+            FALSE_DISCOVERY_RATE if checks.choice("prune", self.prune, PRUNINGS) == "reliable" else None,
         )
 
     def _run(self, problem: Problem, plan: SelectRefitPlan) -> Weights:

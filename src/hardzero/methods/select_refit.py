@@ -2,22 +2,24 @@
 
 1. Where there are far more features than the budget can tell apart, screen them by their gradient at the base rate.
 2. Release how far features spread, so that they can be standardised.
-3. Descend on all of them with noisy gradients, keep the largest weights, descend on those, and so on.
-4. Drop what noise alone would explain.
+3. Descend on all of them with noisy gradients, keep the largest weights that look real, descend on those, and so on.
+4. Release the curvature of what is left: one Newton step with a known error (methods/inference.py).
+5. Drop what is likelier noise; say of the rest how sure it is.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
-from ..optim.descent import DescentPlan, iterate_error, noisy_descent, prepare_descent
-from ..optim.frank_wolfe import Problem, Weights, choose_several
+from ..optim.curvature import noisy_curvature
+from ..optim.descent import Pace, noisy_descent, prepare_descent
+from ..optim.frank_wolfe import Evidence, Problem, Weights, choose_several
 from ..optim.losses import class_counts
 from ..optim.standardise import Standard, private_standard, rates_of, typical_length
 from ..privacy import accounting, mechanisms
@@ -25,24 +27,32 @@ from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import Event, GaussianRelease, Repeated, Selection
 from ..privacy.mechanisms import Candidates, Sensitive
 from ..privacy.randomness import Source
+from .inference import Estimate, NullChances, Trace, estimate_weights, null_chances, q_values
 from .plans import charged
 
 # Shares of the budget (ρ). Screening and its base rate come off the top, and only where they are needed.
 _SCREEN, _SCREEN_RATE = 0.25, 0.02
-_LENGTH, _MOMENTS, _FINAL = 0.02, 0.08, 0.45
+_LENGTH, _MOMENTS, _CURVATURE = 0.02, 0.08, 0.1
+_FINAL = 0.5  # of what is left, for the refit
 _ELIMINATIONS = 2
+_TAIL, _FINAL_TAIL = 0.5, 0.8
+"""Shares of a descent's steps that count for where it lands: a refit starts near its end."""
+_LEANING, _LEANING_SIGNAL = 5.0, 2000.0
+"""Where a weight is to be called real, the first plus the second over the signal more features count as noise."""
 # Steps of a descent: proportional to (signal to noise)^⅔, as Corollary 3 has it for Frank-Wolfe.
 _STEPS, _FEWEST_STEPS, _MOST_STEPS = 0.33, 8, 300
-_STANDARD_ERRORS = 2.5
-_LEAST_CURVATURE = 1e-6
+_CURVATURE_SIGNAL = 14.0
+"""The curvature of k features is released where the signal exceeds this times k^1.5: below, it would be noise."""
+_MOST_DOUBT, _LEAST_DOUBT = 0.75, 0.25
+"""Weights likelier to be noise than the first are dropped; those of features that may be empty, than the second."""
+_CLEAR_MOMENTS = 0.02
+"""Moments with more noise than this cannot tell any feature from nothing."""
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One descent: ``steps`` gradients with noise of ``noise`` sensitivities; ``kept`` weights survive it."""
+class Stage(NamedTuple):
+    """One descent, after which ``kept`` weights survive."""
 
-    steps: int
-    noise: float
+    pace: Pace
     kept: int
 
 
@@ -56,8 +66,45 @@ class Screen:
 
 
 @dataclass(frozen=True)
+class Releases:
+    """All that a fit will release, and with how much noise; ``curvature_noise`` is None where there is none.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+
+    screen: Screen | None
+    length_eta: float
+    moments_noise: float
+    stages: tuple[Stage, ...]
+    curvature_noise: float | None
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What accounting needs to know, in the order of time."""
+        events: list[Event] = []
+        if self.screen is not None:
+            events += [
+                GaussianRelease("class rates", self.screen.rate_noise),
+                Repeated(Selection(self.screen.eta, "one feature"), self.screen.kept),
+            ]
+        events += [
+            Selection(self.length_eta, "a typical row length"),
+            GaussianRelease("feature moments and class rates", self.moments_noise),
+        ]
+        events += [Repeated(GaussianRelease("weighted gradients", pace.noise), pace.steps) for pace, _ in self.stages]
+        if self.curvature_noise is not None:
+            events.append(GaussianRelease("curvature of the kept features", self.curvature_noise))
+        return tuple(events)
+
+
+@dataclass(frozen=True)
 class SelectRefitPlan:
     """How one fit will spend its budget, from public quantities alone.
+
+    ``leaning`` is how many more features count as noise where weights are to be called real; ``false_discoveries``,
+    if given, the false-discovery rate up to which they are kept.
 
     Privacy
     -------
@@ -66,13 +113,11 @@ class SelectRefitPlan:
 
     budget: Budget
     neighbours: Neighbours
-    screen: Screen | None
-    length_eta: float
-    moments_noise: float
-    stages: tuple[Stage, ...]
+    releases: Releases
     events: tuple[Event, ...]
     spent: Budget
-    prune: str = "none"
+    leaning: float
+    false_discoveries: float | None = None
 
 
 def plan_select_refit(
@@ -82,7 +127,7 @@ def plan_select_refit(
     n_features: int,
     outputs: int,
     max_features: int | None = None,
-    prune: str = "none",
+    false_discoveries: float | None = None,
 ) -> SelectRefitPlan:
     """Split the budget and decide on sizes and numbers of steps.
 
@@ -92,57 +137,80 @@ def plan_select_refit(
         1 for two classes, otherwise the number of classes.
     max_features : int or None
         Most nonzero weights, times the number of outputs; 2√p by default, fewer where the budget is small.
-    prune : {"none", "reliable"}
-        Whether weights that cannot be told from noise are dropped.
+    false_discoveries : float or None
+        Keep only weights that can be called real with this false-discovery rate; two classes only.
 
     Privacy
     -------
     Data-independent.
     """
-    rho = accounting.rho_left(budget) * (1 - 1e-9)
-    contributions = neighbours.contributions
-    signal = n_rows * math.sqrt(2 * rho) / contributions  # standard deviations between a sum's extremes
-    affordable = max(5, int(signal / 12))
     wished = int(2 * math.sqrt(n_features)) if max_features is None else max_features
-    kept = max(1, min(n_features, wished, affordable))
-    events: list[Event] = []
-    screen = None
-    if n_features > max(signal, kept):
-        rate_noise = 1 / math.sqrt(2 * _SCREEN_RATE * rho)
-        screened = min(n_features, max(kept, int(signal / 3)))
-        screen = Screen(rate_noise, math.sqrt(8 * _SCREEN * rho / screened), screened)
-        events += [
-            GaussianRelease("class rates", rate_noise),
-            Repeated(Selection(screen.eta, "one feature"), screened),
-        ]
-        rho *= 1 - _SCREEN - _SCREEN_RATE
-        n_features = screened
-    length_eta = math.sqrt(8 * _LENGTH * rho)
-    moments_noise = 1 / math.sqrt(2 * _MOMENTS * rho)
-    events += [
-        Selection(length_eta, "a typical row length"),
-        GaussianRelease("feature moments and class rates", moments_noise),
-    ]
-    stages = _stages(rho, n_features * outputs, kept * outputs, n_rows, contributions)
-    events += [Repeated(GaussianRelease("clipped gradients", stage.noise), stage.steps) for stage in stages]
-    spent = charged(budget, events)
-    return SelectRefitPlan(budget, neighbours, screen, length_eta, moments_noise, stages, tuple(events), spent, prune)
+    layout = _Layout(n_rows / neighbours.contributions, n_features, outputs, wished, accounting.rho_left(budget))
+    rho = accounting.most_within(budget, lambda rho: layout.releases(rho).events, layout.rho)
+    releases = layout.releases(rho)
+    spent = charged(budget, releases.events)
+    leaning = _LEANING + _LEANING_SIGNAL / layout.signal
+    return SelectRefitPlan(budget, neighbours, releases, releases.events, spent, leaning, false_discoveries)
 
 
-def _stages(rho: float, weights: int, kept: int, n_rows: int, contributions: int) -> tuple[Stage, ...]:
-    """Eliminations by equal factors, then the refit of what is left; a single descent if nothing needs to go."""
-    left = 1 - _LENGTH - _MOMENTS
-    if weights <= kept:
-        shares = [(left, kept)]
-    else:
+@dataclass(frozen=True)
+class _Layout:
+    """Sizes and shares, from what zCDP says the budget holds; the exact accountant then allows somewhat more."""
+
+    records: float  # rows by contributions to a sum
+    n_features: int
+    outputs: int
+    wished: int
+    rho: float
+
+    @property
+    def signal(self) -> float:
+        """Standard deviations of noise between the extremes of a sum that is released with the whole budget."""
+        return self.records * math.sqrt(2 * self.rho)
+
+    @property
+    def kept(self) -> int:
+        affordable = max(5, int(self.signal / 12))
+        return max(1, min(self.n_features, self.wished, affordable))
+
+    def releases(self, rho: float) -> Releases:
+        """Noise for all releases if they may cost ρ together."""
+        screen, screened, left = None, self.n_features, self.rho
+        if self.n_features > max(self.signal, self.kept):
+            screened = min(self.n_features, max(self.kept, int(self.signal / 3)))
+            screen = Screen(_noise(_SCREEN_RATE * rho), math.sqrt(8 * _SCREEN * rho / screened), screened)
+            left = (1 - _SCREEN - _SCREEN_RATE) * self.rho
+        share = left / self.rho
+        stages = []
+        for part, size, tail in self._descents(screened):
+            signal = self.records * math.sqrt(2 * part * left)
+            steps = min(max(round(_STEPS * math.pow(2 * signal, 2 / 3)), _FEWEST_STEPS), _MOST_STEPS)
+            stages.append(Stage(Pace(steps, _noise(part * share * rho / steps), tail), size))
+        curvature = _noise(_CURVATURE * share * rho) if self._has_curvature else None
+        length_eta = math.sqrt(8 * _LENGTH * share * rho)
+        return Releases(screen, length_eta, _noise(_MOMENTS * share * rho), tuple(stages), curvature)
+
+    @property
+    def _has_curvature(self) -> bool:
+        return self.outputs == 1 and self.signal >= _CURVATURE_SIGNAL * self.kept**1.5
+
+    def _descents(self, features: int) -> list[tuple[float, int, float]]:
+        """Eliminations by equal factors, then the refit of what is left; one descent if nothing needs to go.
+
+        For each its share, the number of weights that survive it, and the tail that counts.
+        """
+        left = 1 - _LENGTH - _MOMENTS - (_CURVATURE if self._has_curvature else 0.0)
+        weights, kept = features * self.outputs, self.kept * self.outputs
+        if weights <= kept:
+            return [(left, kept, _TAIL)]
         sizes = [round(weights * (kept / weights) ** ((i + 1) / _ELIMINATIONS)) for i in range(_ELIMINATIONS)]
-        shares = [((left - _FINAL) / _ELIMINATIONS, size) for size in sizes] + [(_FINAL, kept)]
-    stages = []
-    for share, size in shares:
-        signal = n_rows * math.sqrt(2 * share * rho) / contributions
-        steps = min(max(round(_STEPS * math.pow(2 * signal, 2 / 3)), _FEWEST_STEPS), _MOST_STEPS)
-        stages.append(Stage(steps, math.sqrt(steps / (2 * share * rho)), size))
-    return tuple(stages)
+        share = (1 - _FINAL) * left / _ELIMINATIONS
+        return [*((share, size, _TAIL) for size in sizes), (_FINAL * left, kept, _FINAL_TAIL)]
+
+
+def _noise(rho: float) -> float:
+    """Noise, in sensitivities, of a Gaussian release that costs ρ."""
+    return 1 / math.sqrt(2 * rho)
 
 
 def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) -> Weights:
@@ -152,29 +220,40 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
     -------
     Releases weights; costs the events of ``plan``. Proof: docs/proofs/select-refit.md.
     """
-    loss, contributions = problem.loss, plan.neighbours.contributions
+    loss, contributions, releases = problem.loss, plan.neighbours.contributions, plan.releases
     if not loss.has_refit:
         raise TypeError(f"select-then-refit is for classes; {type(loss).__name__} has no refit, use Private LASSO")
-    result = np.zeros((loss.outputs, problem.data.n_features))
+    shape = (loss.outputs, problem.data.n_features)
     features = np.arange(problem.data.n_features)
-    if plan.screen is not None:
-        features = screen_features(problem, plan.screen, contributions, source)
+    if releases.screen is not None:
+        features = screen_features(problem, releases.screen, contributions, source)
         problem = problem.on(problem.data.subset(features))
-    length = typical_length(problem, plan.length_eta, source)
-    standard = private_standard(problem, length, plan.moments_noise, contributions, source)
-    mask = np.ones((loss.outputs, len(features)), dtype=bool)
-    at = Weights(np.zeros(mask.shape), start_intercept(standard.rates))
-    for stage in plan.stages:
+    length = typical_length(problem, releases.length_eta, source)
+    whole = private_standard(problem, length, releases.moments_noise, contributions, source)
+    places, mask, standard = np.arange(len(features)), np.ones((loss.outputs, len(features)), dtype=bool), whole
+    at, traces = Weights(np.zeros(mask.shape), start_intercept(whole.rates)), list[Trace]()
+    for stage in releases.stages:
         used = np.flatnonzero(mask.any(axis=0))
-        features, mask, standard = features[used], mask[:, used], standard.subset(used)
+        places, mask, standard = places[used], mask[:, used], standard.subset(used)
         problem = problem.on(problem.data.subset(used))
-        descent = prepare_descent(loss, standard, mask, problem.n_rows, stage.steps, stage.noise, contributions)
-        at = noisy_descent(problem, standard, Weights(at.coef[:, used], at.intercept), descent, source)
-        mask = largest(at.coef, mask, stage.kept)
-    mask = explained_by_more_than_noise(at, mask, descent, standard, problem.n_rows)
-    coef = np.where(mask, at.coef / standard.scale, 0.0)  # a product would keep the sign of what is dropped
-    result[:, features] = coef
-    return Weights(result, at.intercept - coef @ standard.centre)
+        descent = prepare_descent(loss, standard, mask, problem.n_rows, stage.pace, contributions)
+        path = noisy_descent(problem, standard, Weights(at.coef[:, used], at.intercept), descent, source)
+        at = path.landing.at
+        traces.append(Trace(path, mask, places))
+        chances = null_chances(traces, whole, plan.leaning).at(places)
+        mask = largest(at.coef * (1 - chances.likely), mask, stage.kept)
+    kept = clear_of_noise(at.coef, mask, standard, chances)
+    if loss.outputs > 1:
+        weights = Weights(np.where(kept, at.coef, 0.0), at.intercept)
+    else:
+        curvature = None
+        if releases.curvature_noise is not None:
+            curvature = noisy_curvature(
+                problem, standard, at, descent.clip, releases.curvature_noise, contributions, source
+            )
+        estimate = estimate_weights(path, curvature, standard)
+        weights = judged(estimate, kept[0], chances.careful[0], shape[1], plan.false_discoveries)
+    return in_public_units(weights, standard, features[places], shape)
 
 
 def screen_features(problem: Problem, screen: Screen, contributions: int, source: Source) -> NDArray[np.intp]:
@@ -247,33 +326,75 @@ def largest(coef: FloatArray, mask: NDArray[np.bool_], count: int) -> NDArray[np
     return kept & mask
 
 
-def explained_by_more_than_noise(
-    at: Weights, mask: NDArray[np.bool_], descent: DescentPlan, standard: Standard, n_rows: int
-) -> NDArray[np.bool_]:
-    """Drop weights below 2.5 standard errors, of privacy noise and sampling together; the largest always stays.
+def may_be_kept(standard: Standard, chances: NullChances) -> NDArray[np.bool_]:
+    """Say which weights may be kept: not those of features that may be the same in all rows, unless they are clear.
 
-    Privacy
-    -------
-    Post-processing: noise levels and curvature follow from released values.
-    """
-    coef = at.coef * mask
-    if len(at.intercept) == 1:
-        margin_spread = math.sqrt(float(np.sum(coef**2 * np.clip(standard.spread, 0.0, 1.0))))
-        curvature = np.array([mean_curvature(margin_spread, float(at.intercept[0]))])
-    else:
-        curvature = standard.rates * (1 - standard.rates)
-    errors = [math.hypot(iterate_error(descent, h, n_rows), 1 / math.sqrt(n_rows * h)) for h in curvature]
-    clear = np.abs(coef) > _STANDARD_ERRORS * np.array(errors)[:, None]
-    return (clear | largest(coef, mask, 1)) & mask
-
-
-def mean_curvature(spread: float, centre: float) -> float:
-    """Return the mean of σ'(v) for margins v that are about normal.
+    Where moments are so noisy that this could be said of any feature, it is said of none.
 
     Privacy
     -------
     Post-processing.
     """
-    points, weights = np.polynomial.hermite_e.hermegauss(40)
-    probability = expit(centre + spread * points)
-    return max(float(np.sum(weights * probability * (1 - probability)) / np.sum(weights)), _LEAST_CURVATURE)
+    if standard.error > _CLEAR_MOMENTS:
+        return np.ones(chances.likely.shape, dtype=bool)
+    return (standard.variance > 2 * standard.variance_error) | (chances.likely <= _LEAST_DOUBT)
+
+
+def clear_of_noise(
+    coef: FloatArray, mask: NDArray[np.bool_], standard: Standard, chances: NullChances
+) -> NDArray[np.bool_]:
+    """Drop weights that are likelier noise; the one most likely to matter always stays.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    clear = mask & (chances.likely < _MOST_DOUBT) & may_be_kept(standard, chances)
+    return clear | largest(coef * (1 - chances.likely), mask, 1)
+
+
+def judged(
+    estimate: Estimate,
+    kept: NDArray[np.bool_],
+    careful: FloatArray,
+    candidates: int,
+    false_discoveries: float | None,
+) -> Weights:
+    """Return the weights in ``kept``, all others being zero, with their evidence; those that are clear, if wished.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    law = estimate.keeping(kept)
+    rates = np.ones(len(kept))
+    rates[kept] = q_values(law, careful[kept], candidates)
+    if false_discoveries is not None:
+        kept = kept & (rates <= false_discoveries)
+        law = estimate.keeping(kept)
+    coef, errors = np.zeros(len(kept)), np.full(len(kept), np.nan)
+    coef[kept], errors[kept] = law.mean[:-1], law.errors
+    return Weights(coef[None], law.mean[-1:], Evidence(errors[None], np.where(kept, rates, 1.0)[None]))
+
+
+def in_public_units(
+    weights: Weights, standard: Standard, features: NDArray[np.intp], shape: tuple[int, int]
+) -> Weights:
+    """Return weights of standardised features as weights of all features as they are.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+
+    def spread_out(values: FloatArray, others: float) -> FloatArray:
+        whole = np.full(shape, others)
+        whole[:, features] = values
+        return whole
+
+    coef = weights.coef / standard.scale
+    evidence = weights.evidence and Evidence(
+        spread_out(weights.evidence.standard_error / standard.scale, np.nan),
+        spread_out(weights.evidence.q_value, 1.0),
+    )
+    return Weights(spread_out(coef, 0.0), weights.intercept - coef @ standard.centre, evidence)
