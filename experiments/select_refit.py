@@ -19,6 +19,7 @@ from hardzero import (
     LassoLogisticRegression,
     SparsePrivateLogisticRegression,
     SparsifierLogisticRegression,
+    kernels,
 )
 from hardzero.data.bounded import RESIDUAL_ONE
 from hardzero.estimators import select_refit as estimator
@@ -38,9 +39,12 @@ ABLATION_METHODS = [
     "+ tightening",
     "+ intercept",
     "select only",
+    "rows clipped by residual",
     "no support rule",
     "select-then-refit",
 ]
+BEFORE = "select-then-refit, before"
+"""Rows of the version that clipped rows by their residuals and accounted by zCDP; they cannot be run again."""
 BOUNDS = (-1, 1)
 
 
@@ -96,27 +100,44 @@ class _Variant:
     def __enter__(self) -> None:
         self.saved = (
             frank_wolfe.residual_cap,
-            select_refit.explained_by_more_than_noise,
+            select_refit.clear_of_noise,
             estimator.select_and_refit,
+            kernels.weighted_codes,
         )
         if self.method == "+ accounting":
             frank_wolfe.residual_cap = lambda *_: RESIDUAL_ONE
         if self.method == "no support rule":
-            select_refit.explained_by_more_than_noise = lambda at, mask, *_: mask
+            select_refit.clear_of_noise = lambda coef, mask, *_: mask
+        if self.method == "rows clipped by residual":
+            kernels.weighted_codes = clipped_by_residual
         if self.method == "select only":
             whole = estimator.select_and_refit
             estimator.select_and_refit = lambda problem, plan, source: whole(problem, without_refit(plan), source)
 
     def __exit__(self, *_: object) -> None:
-        frank_wolfe.residual_cap, select_refit.explained_by_more_than_noise, estimator.select_and_refit = self.saved
+        (
+            frank_wolfe.residual_cap,
+            select_refit.clear_of_noise,
+            estimator.select_and_refit,
+            kernels.weighted_codes,
+        ) = self.saved
 
 
 def without_refit(plan: select_refit.SelectRefitPlan) -> select_refit.SelectRefitPlan:
     """The refit's share goes to the eliminations instead: less noise there, nothing afterwards."""
-    rho = [stage.steps / (2 * stage.noise**2) for stage in plan.stages]
+    *eliminations, refit = plan.releases.stages
+    rho = [stage.pace.steps / stage.pace.noise**2 for stage in (*eliminations, refit)]
     gain = sum(rho) / sum(rho[:-1])
-    stages = tuple(replace(stage, noise=stage.noise / gain**0.5) for stage in plan.stages[:-1])
-    return replace(plan, stages=stages)
+    stages = [stage._replace(pace=stage.pace._replace(noise=stage.pace.noise / gain**0.5)) for stage in eliminations]
+    return replace(plan, releases=replace(plan.releases, stages=tuple(stages)))
+
+
+def clipped_by_residual(margins, offset, targets, squares, limit, one):  # type: ignore[no-untyped-def]
+    """Shorten each row's gradient by its own residual, as was done before: the same bound, biased weights."""
+    chance = kernels.sigmoids(margins + offset)
+    residual = chance - targets
+    weight = np.minimum(limit / np.maximum(np.abs(residual) * np.sqrt(squares), 1e-300), 1.0) * one
+    return np.trunc(residual * weight).astype(np.int32), np.trunc(chance * (1 - chance) * weight).astype(np.int32)
 
 
 def trials(kind: str, seeds: int) -> list[Trial]:
