@@ -107,7 +107,7 @@ class _Variant:
         if self.method == "+ accounting":
             frank_wolfe.residual_cap = lambda *_: RESIDUAL_ONE
         if self.method == "no support rule":
-            select_refit.clear_of_noise = lambda coef, mask, *_: mask
+            select_refit.clear_of_noise = lambda mask, *_: mask
         if self.method == "rows clipped by residual":
             kernels.weighted_codes = clipped_by_residual
         if self.method == "select only":

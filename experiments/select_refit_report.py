@@ -86,7 +86,8 @@ def main_table(groups: dict) -> str:
             ]
         )
     head = ["data", "seeds", "select-then-refit, zero-out", "before", "select-then-refit, replace-one",
-            "published Sparsifier", "non-private L1 (λ = 10)", "target", "best non-private found, ≤ 2√p features"]  # fmt: skip
+            "published Sparsifier", "non-private L1 (λ = 10)", "target",
+            "best non-private found, ≤ 2√p features"]  # fmt: skip
     return table(head, rows)
 
 

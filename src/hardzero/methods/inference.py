@@ -30,8 +30,8 @@ _PRIOR, _LEAST_PRIOR = 2.0, 0.01
 """Variance around the landing in directions that nothing is known of, by the landing's mean square; and its least."""
 _UNKNOWN_CORRELATION = 0.2
 """Standard deviation of correlations between features where none were released."""
-_TELLING = 1 / 3
-"""Standard errors below this share of a typical weight could tell it from zero."""
+_TELLING, _CLEAR = 1 / 3, 0.05
+"""Standard errors below the first times a typical weight, less likely to be noise than the second, are telling."""
 _LEAST_SIGNAL = 1e-4
 _FLATTEST = 1e-6
 
@@ -211,9 +211,10 @@ def _believed_curvature(path: Path, curvature: Curvature | None, standard: Stand
 def q_values(estimate: Estimate, careful: FloatArray, candidates: int) -> FloatArray:
     """Return for each kept weight the false-discovery rate of calling it and all more convincing ones real.
 
-    Two views, of which the worse counts: the mean chance of being noise by the whole path, and the rate of Benjamini
-    and Hochberg by the estimate itself, which knows what correlated features share. All candidates that were dropped
-    count there as if they had the least convincing estimates: selection may have favoured those that are left.
+    Two views, of which the worse counts: its chance of being noise by the whole path, and the rate of Benjamini and
+    Hochberg by the estimate itself, which knows what correlated features share. All candidates that were dropped
+    count there as if they had the least convincing estimates: selection may have favoured those that are left. Where
+    its standard error is too large to tell a typical weight from zero, the estimate has no say.
 
     Privacy
     -------
@@ -225,5 +226,6 @@ def q_values(estimate: Estimate, careful: FloatArray, candidates: int) -> FloatA
     rates = tails[order] * candidates / np.arange(1, len(tails) + 1)
     by_estimate = np.empty(len(tails))
     by_estimate[order] = np.minimum.accumulate(rates[::-1])[::-1]
-    could_tell = errors <= _TELLING * math.sqrt(float(np.mean(coef**2)))
+    clear = np.abs(coef)[careful <= _CLEAR]
+    could_tell = errors <= _TELLING * (np.median(clear) if len(clear) else np.inf)
     return np.minimum(np.where(could_tell, np.maximum(careful, by_estimate), careful), 1.0)

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -43,8 +44,10 @@ _LEANING, _LEANING_SIGNAL = 5.0, 2000.0
 _STEPS, _FEWEST_STEPS, _MOST_STEPS = 0.33, 8, 300
 _CURVATURE_SIGNAL = 14.0
 """The curvature of k features is released where the signal exceeds this times k^1.5: below, it would be noise."""
-_MOST_DOUBT, _LEAST_DOUBT = 0.75, 0.25
+_MOST_DOUBT, _LEAST_DOUBT = 0.75, 0.1
 """Weights likelier to be noise than the first are dropped; those of features that may be empty, than the second."""
+_EMPTY_DOUBT = 5.0
+"""By this factor features that may be empty are likelier noise, where weights are to be called real."""
 _CLEAR_MOMENTS = 0.02
 """Moments with more noise than this cannot tell any feature from nothing."""
 
@@ -241,8 +244,9 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
         at = path.landing.at
         traces.append(Trace(path, mask, places))
         chances = null_chances(traces, whole, plan.leaning).at(places)
-        mask = largest(at.coef * (1 - chances.likely), mask, stage.kept)
-    kept = clear_of_noise(at.coef, mask, standard, chances)
+        ranked = mean_landing(traces, places) * (1 - chances.likely)
+        mask = largest(ranked, mask, stage.kept)
+    kept = clear_of_noise(mask, standard, chances) | largest(ranked, mask, 1)
     if loss.outputs > 1:
         weights = Weights(np.where(kept, at.coef, 0.0), at.intercept)
     else:
@@ -252,7 +256,8 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
                 problem, standard, at, descent.clip, releases.curvature_noise, contributions, source
             )
         estimate = estimate_weights(path, curvature, standard)
-        weights = judged(estimate, kept[0], chances.careful[0], shape[1], plan.false_discoveries)
+        doubts = np.where(may_be_empty(standard), _EMPTY_DOUBT, 1.0) * chances.careful[0]
+        weights = judged(estimate, kept[0], np.minimum(doubts, 1.0), shape[1], plan.false_discoveries)
     return in_public_units(weights, standard, features[places], shape)
 
 
@@ -326,8 +331,20 @@ def largest(coef: FloatArray, mask: NDArray[np.bool_], count: int) -> NDArray[np
     return kept & mask
 
 
-def may_be_kept(standard: Standard, chances: NullChances) -> NDArray[np.bool_]:
-    """Say which weights may be kept: not those of features that may be the same in all rows, unless they are clear.
+def mean_landing(traces: Sequence[Trace], features: NDArray[np.intp]) -> FloatArray:
+    """Return where descents have landed so far, on average, the less noisy ones counting for more.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    shares = np.array([trace.path.landing.count / trace.path.noise**2 for trace in traces])
+    landings = [trace.path.landing.at.coef[:, np.searchsorted(trace.features, features)] for trace in traces]
+    return np.asarray(np.tensordot(shares / shares.sum(), landings, axes=1))
+
+
+def may_be_empty(standard: Standard) -> NDArray[np.bool_]:
+    """Say which features may be the same in all rows, as far as their released variance tells.
 
     Where moments are so noisy that this could be said of any feature, it is said of none.
 
@@ -335,22 +352,17 @@ def may_be_kept(standard: Standard, chances: NullChances) -> NDArray[np.bool_]:
     -------
     Post-processing.
     """
-    if standard.error > _CLEAR_MOMENTS:
-        return np.ones(chances.likely.shape, dtype=bool)
-    return (standard.variance > 2 * standard.variance_error) | (chances.likely <= _LEAST_DOUBT)
+    return (standard.variance <= 2 * standard.variance_error) & (standard.error <= _CLEAR_MOMENTS)
 
 
-def clear_of_noise(
-    coef: FloatArray, mask: NDArray[np.bool_], standard: Standard, chances: NullChances
-) -> NDArray[np.bool_]:
-    """Drop weights that are likelier noise; the one most likely to matter always stays.
+def clear_of_noise(mask: NDArray[np.bool_], standard: Standard, chances: NullChances) -> NDArray[np.bool_]:
+    """Drop weights that are likelier noise.
 
     Privacy
     -------
     Post-processing.
     """
-    clear = mask & (chances.likely < _MOST_DOUBT) & may_be_kept(standard, chances)
-    return clear | largest(coef * (1 - chances.likely), mask, 1)
+    return mask & (chances.likely < np.where(may_be_empty(standard), _LEAST_DOUBT, _MOST_DOUBT))
 
 
 def judged(
