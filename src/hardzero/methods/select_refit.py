@@ -44,7 +44,7 @@ _LEANING, _LEANING_SIGNAL = 5.0, 2000.0
 _STEPS, _FEWEST_STEPS, _MOST_STEPS = 0.33, 8, 300
 _CURVATURE_SIGNAL = 14.0
 """The curvature of k features is released where the signal exceeds this times k^1.5: below, it would be noise."""
-_MOST_DOUBT, _LEAST_DOUBT = 0.75, 0.1
+_MOST_DOUBT, _LEAST_DOUBT = 0.95, 0.1
 """Weights likelier to be noise than the first are dropped; those of features that may be empty, than the second."""
 _EMPTY_DOUBT = 5.0
 """By this factor features that may be empty are likelier noise, where weights are to be called real."""
