@@ -47,6 +47,9 @@ _MOST_DOUBT, _LEAST_DOUBT = 0.75, 0.25
 """Weights likelier to be noise than the first are dropped; those of features that may be empty, than the second."""
 _CLEAR_MOMENTS = 0.02
 """Moments with more noise than this cannot tell any feature from nothing."""
+_COVERED = "the weights given the kept features{}; selection is not accounted for"
+_COVERED_BY = {True: _COVERED.format(""), False: _COVERED.format(", which are taken for uncorrelated")}
+"""What intervals cover, with a released curvature and without."""
 
 
 class Stage(NamedTuple):
@@ -252,7 +255,8 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
                 problem, standard, at, descent.clip, releases.curvature_noise, contributions, source
             )
         estimate = estimate_weights(path, curvature, standard)
-        weights = judged(estimate, kept[0], chances.careful[0], shape[1], plan.false_discoveries)
+        covers = _COVERED_BY[curvature is not None]
+        weights = judged(estimate, kept[0], chances.careful[0], shape[1], plan.false_discoveries, covers)
     return in_public_units(weights, standard, features[places], shape)
 
 
@@ -359,8 +363,11 @@ def judged(
     careful: FloatArray,
     candidates: int,
     false_discoveries: float | None,
+    covers: str,
 ) -> Weights:
     """Return the weights in ``kept``, all others being zero, with their evidence; those that are clear, if wished.
+
+    ``covers`` says what intervals are about.
 
     Privacy
     -------
@@ -374,7 +381,8 @@ def judged(
         law = estimate.keeping(kept)
     coef, errors = np.zeros(len(kept)), np.full(len(kept), np.nan)
     coef[kept], errors[kept] = law.mean[:-1], law.errors
-    return Weights(coef[None], law.mean[-1:], Evidence(errors[None], np.where(kept, rates, 1.0)[None]))
+    evidence = Evidence(errors[None], np.where(kept, rates, 1.0)[None], covers)
+    return Weights(coef[None], law.mean[-1:], evidence)
 
 
 def in_public_units(
@@ -396,5 +404,6 @@ def in_public_units(
     evidence = weights.evidence and Evidence(
         spread_out(weights.evidence.standard_error / standard.scale, np.nan),
         spread_out(weights.evidence.q_value, 1.0),
+        weights.evidence.covers,
     )
     return Weights(spread_out(coef, 0.0), weights.intercept - coef @ standard.centre, evidence)
