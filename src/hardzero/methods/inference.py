@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc, logsumexp, ndtr, ndtri
+from scipy.special import erfc, log_ndtr, logsumexp, ndtr, ndtri
 
 from ..data.bounded import FloatArray
 from ..optim.curvature import Curvature
@@ -67,7 +67,8 @@ def null_chances(traces: Sequence[Trace], standard: Standard, leaning: float) ->
 
     A feature of standardised variance s has gradients κ·s·(w - w*) + noise at places w, κ the curvature: a normal
     likelihood of w*, whose prior is sampling error alone, 1/(κ·s), for noise and that plus τ² for a real weight. It
-    is averaged over the s that the released moments allow; how often each τ occurs follows from all features.
+    is averaged over the s that the released moments allow, none at all among them: a feature that is the same in all
+    rows has gradients of noise wherever its weight drifts. How often each τ occurs follows from all features.
 
     The careful view takes ``leaning`` features more for noise. It also counts that a feature whose released mean is
     off, as noise makes it, takes part of the intercept's gradient for its own.
@@ -97,8 +98,14 @@ def possible_spreads(standard: Standard) -> FloatArray:
     return np.asarray(np.maximum(variance, 1e-9) / standard.scale**2)
 
 
+def _log_odds_of_emptiness(standard: Standard) -> FloatArray:
+    """Log odds that a feature is the same in all rows, which counts beforehand as one standard error of variances."""
+    seen = np.maximum(standard.variance / standard.variance_error, -_FURTHEST)
+    return np.asarray(-(seen**2) / 2 - math.log(2 * math.pi) / 2 - log_ndtr(seen))
+
+
 def _log_likelihoods(traces: Sequence[Trace], standard: Standard, *, wary: bool) -> FloatArray:
-    """Log likelihood of every size, (sizes, outputs, features)."""
+    """Log likelihood of every size, (sizes, outputs, features), by that of gradients which are nothing but noise."""
     spreads = possible_spreads(standard)[:, None, :]
     shape = (_SPREADS, len(traces[0].mask), spreads.shape[-1])
     precision, pull, rest = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -112,11 +119,12 @@ def _log_likelihoods(traces: Sequence[Trace], standard: Standard, *, wary: bool)
     if wary:
         away = np.max([np.abs(trace.path.landing.slope.intercept) / trace.path.bend for trace in traces], axis=0)
         sampling = sampling + (away[:, None] * standard.error / standard.scale / spreads) ** 2
-    result = []
+    odds, result = _log_odds_of_emptiness(standard), []
     for size in _SIZES:
         prior = sampling + size**2
         wide = 1 + prior * precision
-        result.append(logsumexp(rest + (prior * pull**2 / wide - np.log(wide)) / 2, axis=0))
+        somewhere = logsumexp(rest + (prior * pull**2 / wide - np.log(wide)) / 2, axis=0) - math.log(_SPREADS)
+        result.append(np.logaddexp(somewhere, odds) - np.logaddexp(0.0, odds))
     return np.array(result)
 
 
@@ -211,9 +219,10 @@ def _believed_curvature(path: Path, curvature: Curvature | None, standard: Stand
 def q_values(estimate: Estimate, careful: FloatArray, candidates: int) -> FloatArray:
     """Return for each kept weight the false-discovery rate of calling it and all more convincing ones real.
 
-    Two views, of which the worse counts: the mean chance of being noise by the whole path, and the rate of Benjamini
-    and Hochberg by the estimate itself, which knows what correlated features share. All candidates that were dropped
-    count there as if they had the least convincing estimates: selection may have favoured those that are left.
+    Two views, of which the worse counts: its chance of being noise by the whole path, and the rate of Benjamini and
+    Hochberg by the estimate itself, which knows what correlated features share. All candidates that were dropped
+    count there as if they had the least convincing estimates: selection may have favoured those that are left. An
+    estimate that could not tell a typical weight from zero leaves it to the path.
 
     Privacy
     -------
