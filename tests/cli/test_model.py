@@ -147,7 +147,7 @@ def noisy_at_the_top(problem, plan, source):
     """Weights of which the largest is noise."""
     coef, q_value = np.zeros((1, problem.data.n_features)), np.ones((1, problem.data.n_features))
     coef[0, :3], q_value[0, :3] = (0.5, 9.0, -0.25), (0.01, 0.6, 0.01)
-    return Weights(coef, np.zeros(1), Evidence(np.full(coef.shape, 0.1), q_value))
+    return Weights(coef, np.zeros(1), Evidence(np.full(coef.shape, 0.1), q_value, "some weights"))
 
 
 def test_the_first_feature_is_never_one_that_cannot_be_told_from_noise(folder, monkeypatch):

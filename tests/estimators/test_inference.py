@@ -16,6 +16,7 @@ SCALE = np.array([2.0, 1.0, 8.0, 0.5])
 COEF = np.array([[1.5, 0.0, -0.75, 0.25]])
 ERROR = np.array([[0.5, 0.1, 0.125, 0.5]])  # of a weight that was dropped too: it means nothing
 Q_VALUE = np.array([[0.05, 0.01, 0.0, 0.9]])
+COVERS = "the weights of this test"
 DERIVED = ("coef_se_", "q_values_", "reliable_")
 
 
@@ -24,7 +25,7 @@ def estimator(monkeypatch):
     """Fits that release given weights and evidence, for features scaled to [-1, 1]."""
 
     def fitted(evidence=True, outputs=1, **parameters):
-        told = Evidence(np.tile(ERROR, (outputs, 1)), np.tile(Q_VALUE, (outputs, 1))) if evidence else None
+        told = Evidence(np.tile(ERROR, (outputs, 1)), np.tile(Q_VALUE, (outputs, 1)), COVERS) if evidence else None
         weights = Weights(np.tile(COEF, (outputs, 1)), np.zeros(outputs), told)
         monkeypatch.setattr(select_refit, "select_and_refit", lambda problem, plan, source: weights)
         classes = list("abcdef")[: max(2, outputs)]
@@ -39,7 +40,7 @@ def test_standard_errors_are_in_the_units_of_the_weights(estimator):
     np.testing.assert_allclose(model.coef_, COEF / SCALE)
     np.testing.assert_allclose(model.coef_se_, [[0.25, np.nan, 0.125 / 8, 1.0]])
     np.testing.assert_array_equal(model.q_values_, Q_VALUE)
-    assert "given the kept features" in model.inference_.covers
+    assert model.inference_.covers == COVERS
 
 
 def test_reliable_are_those_kept_whose_q_value_is_at_most_five_percent(estimator):
@@ -89,7 +90,14 @@ def test_a_fit_that_cannot_tell_says_so(estimator):
     model = estimator(evidence=False)
     assert model.inference_ is None
     assert not any(hasattr(model, name) for name in DERIVED)
-    with pytest.raises(AttributeError, match="SparsePrivateLogisticRegression cannot tell how sure"):
+    with pytest.raises(AttributeError, match=r"SparsePrivateLogisticRegression cannot tell how sure.*is None\)$"):
+        model.conf_int()
+
+
+def test_a_fit_of_several_classes_says_that_intervals_are_for_two(estimator):
+    model = estimator(evidence=False, outputs=3)
+    assert model.inference_ is None
+    with pytest.raises(AttributeError, match=r"cannot tell how sure .*They are for two classes; this fit has more$"):
         model.conf_int()
 
 
@@ -113,13 +121,13 @@ def test_a_clone_knows_nothing_yet(estimator):
     assert not hasattr(clone(estimator()), "inference_")
 
 
-@pytest.mark.parametrize("prune", ["none", "reliable"])
-def test_the_plan_is_told_what_to_prune(monkeypatch, estimator, prune):
+@pytest.mark.parametrize(("prune", "rate"), [("none", None), ("reliable", 0.05)])
+def test_the_plan_is_told_what_to_prune(monkeypatch, estimator, prune, rate):
     plans = []
     run = select_refit.plan_select_refit
     monkeypatch.setattr(select_refit, "plan_select_refit", lambda *a, **k: plans.append(run(*a, **k)) or plans[-1])
     estimator(prune=prune)
-    assert [plan.prune for plan in plans] == [prune]
+    assert [plan.false_discoveries for plan in plans] == [rate]
 
 
 @pytest.mark.parametrize("prune", ["all", None, True])

@@ -16,7 +16,6 @@ class WeightInference:
 
     coef_: FloatArray
     inference_: Inference | None
-    _covers: str
 
     def _note_evidence(self, fitted: Weights) -> None:
         """Keep the evidence, unless a standard error is no number: no file could hold a model that is paid for."""
@@ -24,7 +23,7 @@ class WeightInference:
         self.inference_ = None
         if evidence is not None and all(0 < error < np.inf for error in evidence.standard_error[kept]):
             errors = np.where(kept, evidence.standard_error, np.nan)
-            self.inference_ = Inference(errors, evidence.q_value, self._covers)
+            self.inference_ = Inference(errors, evidence.q_value, evidence.covers)
 
     @property
     def coef_se_(self) -> FloatArray:
@@ -80,6 +79,9 @@ class WeightInference:
         if self.inference_ is None:
             raise AttributeError(
                 f"this fit of {type(self).__name__} cannot tell how sure its weights are: it has no standard errors, "
-                "intervals or q-values (inference_ is None)"
+                f"intervals or q-values (inference_ is None){self._reason()}"
             )
         return self.inference_
+
+    def _reason(self) -> str:
+        return ". They are for two classes; this fit has more" if len(self.coef_) > 1 else ""

@@ -43,8 +43,6 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
     array([2, 5])
     """
 
-    _covers = "the weights given the kept features; selection is not accounted for"
-
     max_features: int | None = None
     prune: str = "none"
 

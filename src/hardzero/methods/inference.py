@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc, logsumexp, ndtr, ndtri
+from scipy.special import erfc, log_ndtr, logsumexp, ndtr, ndtri
 
 from ..data.bounded import FloatArray
 from ..optim.curvature import Curvature
@@ -21,11 +21,17 @@ from ..optim.standardise import Standard
 
 _SPREADS = 15
 """Points that stand for what a feature's spread may be, given the noise of what was released of it."""
+_FLATTER = np.array([1.0, 0.4, 0.15])
+"""Shares of the curvature that a feature's spread suggests: rows far out, where a large weight is sure, have less."""
 _SIZES = np.concatenate([[0.0], 0.02 * 2.0 ** np.arange(9)])
 """Standard deviations of weights in standardised units: 0 for noise, the others for real ones of all sizes."""
 _ROUNDS = 200
 _FURTHEST = 6.0
 """Released variances below so many standard errors under zero count as if they were there."""
+_CLEARLY_SOME = 4.0
+"""Features whose released variance is above so many standard errors are not empty."""
+_LUCK = 10.0
+"""So much log likelihood lines through slopes of noise may gain; in three descents, more happens 3 times in 1,000."""
 _PRIOR, _LEAST_PRIOR = 2.0, 0.01
 """Variance around the landing in directions that nothing is known of, by the landing's mean square; and its least."""
 _UNKNOWN_CORRELATION = 0.2
@@ -67,7 +73,8 @@ def null_chances(traces: Sequence[Trace], standard: Standard, leaning: float) ->
 
     A feature of standardised variance s has gradients κ·s·(w - w*) + noise at places w, κ the curvature: a normal
     likelihood of w*, whose prior is sampling error alone, 1/(κ·s), for noise and that plus τ² for a real weight. It
-    is averaged over the s that the released moments allow; how often each τ occurs follows from all features.
+    is averaged over the s that the released moments allow, none at all among them: a feature that is the same in all
+    rows has gradients of noise wherever its weight drifts. How often each τ occurs follows from all features.
 
     The careful view takes ``leaning`` features more for noise. It also counts that a feature whose released mean is
     off, as noise makes it, takes part of the intercept's gradient for its own.
@@ -97,26 +104,51 @@ def possible_spreads(standard: Standard) -> FloatArray:
     return np.asarray(np.maximum(variance, 1e-9) / standard.scale**2)
 
 
+def _log_odds_of_emptiness(standard: Standard) -> FloatArray:
+    """Log odds that a feature is the same in all rows, which counts beforehand as one standard error of variances.
+
+    Beyond a few standard errors it is out of the question: no gradient that the model does not fit may suggest it.
+    """
+    seen = np.maximum(standard.variance / standard.variance_error, -_FURTHEST)
+    odds = -(seen**2) / 2 - math.log(2 * math.pi) / 2 - log_ndtr(seen)
+    return np.where(seen < _CLEARLY_SOME, odds, -np.inf)
+
+
+def _gain_of_lines(path: Path) -> FloatArray:
+    """How much better the best line through a weight's slopes fits than noise around zero, as a log likelihood."""
+    steps, places, squares = path.steps, path.places, path.squares
+    spread = np.maximum(squares - places**2 / steps, _FLATTEST * squares + 1e-300)
+    rise = path.products - places * path.slopes / steps
+    gain = (path.slopes**2 / steps + rise**2 / spread) / (2 * path.noise**2)
+    return np.asarray(gain)
+
+
 def _log_likelihoods(traces: Sequence[Trace], standard: Standard, *, wary: bool) -> FloatArray:
-    """Log likelihood of every size, (sizes, outputs, features)."""
-    spreads = possible_spreads(standard)[:, None, :]
-    shape = (_SPREADS, len(traces[0].mask), spreads.shape[-1])
+    """Log likelihood of every size, (sizes, outputs, features), by that of gradients which are nothing but noise."""
+    spreads = (_FLATTER[:, None, None] * possible_spreads(standard)).reshape(-1, 1, len(standard.centre))
+    shape = (len(spreads), len(traces[0].mask), spreads.shape[-1])
     precision, pull, rest = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    gain = np.zeros(shape[1:])
     for trace in traces:
         path, places = trace.path, (slice(None), slice(None), trace.features)
         rise = path.bend[:, None] * spreads[places] * trace.mask
         precision[places] += path.steps * rise**2 / path.noise**2
         pull[places] += (rise**2 * path.places - rise * path.slopes) / path.noise**2
         rest[places] += (rise * path.products - rise**2 * path.squares / 2) / path.noise**2
+        gain[places[1:]] += _gain_of_lines(path)
     sampling = 1 / (traces[-1].path.bend[:, None] * spreads)
     if wary:
         away = np.max([np.abs(trace.path.landing.slope.intercept) / trace.path.bend for trace in traces], axis=0)
         sampling = sampling + (away[:, None] * standard.error / standard.scale / spreads) ** 2
+    # Slopes that are clearly no noise are not those of an empty feature, whether or not one optimum explains all of
+    # them: correlated features that go change it.
+    odds = _log_odds_of_emptiness(standard) - np.maximum(gain - _LUCK, 0.0)
     result = []
     for size in _SIZES:
         prior = sampling + size**2
         wide = 1 + prior * precision
-        result.append(logsumexp(rest + (prior * pull**2 / wide - np.log(wide)) / 2, axis=0))
+        somewhere = logsumexp(rest + (prior * pull**2 / wide - np.log(wide)) / 2, axis=0) - math.log(len(spreads))
+        result.append(np.logaddexp(somewhere, odds) - np.logaddexp(0.0, odds))
     return np.array(result)
 
 
@@ -213,8 +245,8 @@ def q_values(estimate: Estimate, careful: FloatArray, candidates: int) -> FloatA
 
     Two views, of which the worse counts: its chance of being noise by the whole path, and the rate of Benjamini and
     Hochberg by the estimate itself, which knows what correlated features share. All candidates that were dropped
-    count there as if they had the least convincing estimates: selection may have favoured those that are left. Where
-    its standard error is too large to tell a typical weight from zero, the estimate has no say.
+    count there as if they had the least convincing estimates: selection may have favoured those that are left. An
+    estimate that could not tell a typical weight from zero leaves it to the path.
 
     Privacy
     -------

@@ -38,7 +38,7 @@ _FINAL = 0.5  # of what is left, for the refit
 _ELIMINATIONS = 2
 _TAIL, _FINAL_TAIL = 0.5, 0.8
 """Shares of a descent's steps that count for where it lands: a refit starts near its end."""
-_LEANING, _LEANING_SIGNAL = 5.0, 2000.0
+_LEANING, _LEANING_SIGNAL = 1.0, 500.0
 """Where a weight is to be called real, the first plus the second over the signal more features count as noise."""
 # Steps of a descent: proportional to (signal to noise)^⅔, as Corollary 3 has it for Frank-Wolfe.
 _STEPS, _FEWEST_STEPS, _MOST_STEPS = 0.33, 8, 300
@@ -46,10 +46,11 @@ _CURVATURE_SIGNAL = 14.0
 """The curvature of k features is released where the signal exceeds this times k^1.5: below, it would be noise."""
 _MOST_DOUBT, _LEAST_DOUBT = 0.95, 0.1
 """Weights likelier to be noise than the first are dropped; those of features that may be empty, than the second."""
-_EMPTY_DOUBT = 5.0
-"""By this factor features that may be empty are likelier noise, where weights are to be called real."""
 _CLEAR_MOMENTS = 0.02
 """Moments with more noise than this cannot tell any feature from nothing."""
+_COVERED = "the weights given the kept features{}; selection is not accounted for"
+_COVERED_BY = {True: _COVERED.format(""), False: _COVERED.format(", which are taken for uncorrelated")}
+"""What intervals cover, with a released curvature and without."""
 
 
 class Stage(NamedTuple):
@@ -256,8 +257,8 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
                 problem, standard, at, descent.clip, releases.curvature_noise, contributions, source
             )
         estimate = estimate_weights(path, curvature, standard)
-        doubts = np.where(may_be_empty(standard), _EMPTY_DOUBT, 1.0) * chances.careful[0]
-        weights = judged(estimate, kept[0], np.minimum(doubts, 1.0), shape[1], plan.false_discoveries)
+        covers = _COVERED_BY[curvature is not None]
+        weights = judged(estimate, kept[0], chances.careful[0], shape[1], plan.false_discoveries, covers)
     return in_public_units(weights, standard, features[places], shape)
 
 
@@ -371,8 +372,11 @@ def judged(
     careful: FloatArray,
     candidates: int,
     false_discoveries: float | None,
+    covers: str,
 ) -> Weights:
     """Return the weights in ``kept``, all others being zero, with their evidence; those that are clear, if wished.
+
+    ``covers`` says what intervals are about.
 
     Privacy
     -------
@@ -386,7 +390,8 @@ def judged(
         law = estimate.keeping(kept)
     coef, errors = np.zeros(len(kept)), np.full(len(kept), np.nan)
     coef[kept], errors[kept] = law.mean[:-1], law.errors
-    return Weights(coef[None], law.mean[-1:], Evidence(errors[None], np.where(kept, rates, 1.0)[None]))
+    evidence = Evidence(errors[None], np.where(kept, rates, 1.0)[None], covers)
+    return Weights(coef[None], law.mean[-1:], evidence)
 
 
 def in_public_units(
@@ -408,5 +413,6 @@ def in_public_units(
     evidence = weights.evidence and Evidence(
         spread_out(weights.evidence.standard_error / standard.scale, np.nan),
         spread_out(weights.evidence.q_value, 1.0),
+        weights.evidence.covers,
     )
     return Weights(spread_out(coef, 0.0), weights.intercept - coef @ standard.centre, evidence)

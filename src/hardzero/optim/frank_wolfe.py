@@ -62,6 +62,8 @@ class Evidence:
         Above 0; of dropped weights it means nothing.
     q_value : array
         The false-discovery rate of calling real all weights that are at least as convincing; 1: nothing is known.
+    covers : str
+        What intervals cover, as the end of the sentence "95 % intervals cover …", without a full stop.
 
     Privacy
     -------
@@ -70,6 +72,7 @@ class Evidence:
 
     standard_error: FloatArray
     q_value: FloatArray
+    covers: str
 
 
 @dataclass(frozen=True)
