@@ -646,71 +646,6 @@ def test_a_residual_does_not_depend_on_the_other_rows():
             assert np.array_equal(softmax(pair, axis=1), softmax(margins, axis=1)[start : start + 2])
 
 
-# --- Objective perturbation ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("bend", "ratio"), [(1e-12, 0.475), (0.1, 0.521)])
-def test_objective_perturbation_needs_half_the_published_noise(bend, ratio):
-    """Kifer, Smith and Thakurta's variance is (8·log(2/δ) + 4ε)/ε² gradients squared."""
-    published = math.sqrt(8 * math.log(2 / 1e-5) + 4)
-    inverse = accounting.most_within(
-        Budget(1.0, 1e-5), lambda inverse: [PerturbedMinimum("weights", 1 / inverse, bend)], 1.0
-    )
-    assert 1 / inverse / published == pytest.approx(ratio, abs=5e-4)
-
-
-def test_rounding_of_the_perturbed_minimum_stays_within_three_gaps():
-    """Rounded to units of γ/2^12 in each of 8·10^6 coordinates, from within γ of the minimiser, on either side."""
-    within = 1 + math.sqrt(8e6) * 0.5 / 2**12
-    assert within <= 1.35
-    assert 2 * within <= 2.7
-
-
-# --- Relations, and the noisy descent -----------------------------------------------------------------------------
-
-
-def test_slack_of_the_descent_covers_the_largest_table():
-    """Section 9 of select-refit.md, for the least scale: the code allows 2 + 2^26·2^-24 units a coordinate."""
-    u, scale = Fraction(1, 2**53), Fraction(2, 100)
-
-    def apart(n):
-        largest = n * 2**20
-        one_side = (2 * largest * u + 2 * largest * (1 + u) * u) / scale * (1 + u) + 2 * largest * u / scale
-        return 1 + 2 * one_side
-
-    assert apart(MAX_ROWS) == pytest.approx(5.69, abs=0.005)
-    assert apart(MAX_ROWS) <= 2 + MAX_ROWS * Fraction(1, 2**24) == 6
-    assert (apart(2**24) - 1) == pytest.approx(1.1719, abs=5e-5)
-    assert apart(7.15e7) < 6 < apart(7.17e7)
-    assert math.log2(100 * MAX_ROWS * 2**20) < 52.7
-
-
-def test_lengths_have_room_for_the_rounding_of_eight_million_columns():
-    assert 8e6 * 2.0**-53 < 0.89e-9
-    assert (8e6 + 80) * 2.0**-53 * (1 + 2e-8) < 0.999e-9
-
-
-@pytest.mark.parametrize("loss", [Logistic(), Softmax(3)], ids=["two", "three"])
-@pytest.mark.parametrize("public", [1, 50, 10**6])
-def test_a_descent_stays_within_its_bound_however_far_the_public_number_is_off(loss, public):
-    """relations.md: no weight or intercept moves by more than 10·T·(4N/n + rate·noise); noise of one unit here."""
-    rng = np.random.default_rng(8)
-    n, p, steps = 3000, 6, 40
-    X = rng.uniform(-1, 1, (n, p))
-    targets = (X[:, :1] > 0.2).astype(float) if loss.outputs == 1 else rng.integers(0, 3, n)
-    problem = Problem(BoundedData.from_matrix(X, Bounds.parse((-1, 1), p)), targets, loss)
-    scale = np.full(p, 0.02)
-    standard = Standard(np.zeros(p), scale, scale**2, 0.0, np.full(loss.outputs, 0.5))
-    mask = np.ones((loss.outputs, p), dtype=bool)
-    plan = replace(prepare_descent(loss, standard, mask, public, Pace(steps, 1.0, 0.3), 1), sigma=1)
-    assert plan.rate * plan.clip <= 2 / public
-    start = Weights(np.zeros((loss.outputs, p)), np.zeros(loss.outputs))
-    end = noisy_descent(problem, standard, start, plan, SeededSource(9)).landing.at
-    moved = max(np.abs(end.coef).max(), np.abs(end.intercept).max())
-    noise = 10 / RESIDUAL_ONE  # ten standard deviations
-    assert 0 < moved <= 10 * steps * (2 * n / public + plan.rate * noise)
-
-
 # --- Weighted rows and the curvature ------------------------------------------------------------------------------
 
 
@@ -746,15 +681,6 @@ def test_a_row_of_typical_length_reaches_the_bound():
     )
     length = math.hypot(int(codes[0, 0]) * 2 * clip, int(bends[0, 0]) / 2)
     assert length == pytest.approx(math.hypot(clip, 1 / 8) * RESIDUAL_ONE, rel=1e-5)
-
-
-@given(SEEDS, st.integers(2, 12), st.floats(0.01, 5))
-@SMALL
-def test_curvatures_by_the_margins_are_below_four_27ths(seed, classes, size):
-    chance = np.random.default_rng(seed).dirichlet(np.full(classes, size))
-    assert np.sum((chance * (1 - chance)) ** 2) <= 4 / 27 + 1e-12 < Softmax(classes).bend_norm ** 2
-    third = 1 / 3
-    assert 3 * (third * (1 - third)) ** 2 == pytest.approx(4 / 27)
 
 
 def test_how_much_larger_the_bound_of_a_descent_is_than_need_be():
@@ -872,3 +798,100 @@ def test_shares_of_a_plan_add_up(rows, features, has_screen, has_curvature):
     ]
     assert np.array(rho) / total == pytest.approx(expected)
     assert total >= accounting.rho_of_budget(plan.budget) * (1 - 1e-3)  # exact accounting leaves more
+
+
+# --- Objective perturbation ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("bend", "ratio"), [(1e-12, 0.475), (0.1, 0.521)])
+def test_objective_perturbation_needs_half_the_published_noise(bend, ratio):
+    """Kifer, Smith and Thakurta's variance is (8·log(2/δ) + 4ε)/ε² gradients squared."""
+    published = math.sqrt(8 * math.log(2 / 1e-5) + 4)
+    inverse = accounting.most_within(
+        Budget(1.0, 1e-5), lambda inverse: [PerturbedMinimum("weights", 1 / inverse, bend)], 1.0
+    )
+    assert 1 / inverse / published == pytest.approx(ratio, abs=5e-4)
+
+
+def test_rounding_of_the_perturbed_minimum_stays_within_three_gaps():
+    """Rounded to units of γ/2^12 in each of 8·10^6 coordinates, from within γ of the minimiser, on either side."""
+    within = 1 + math.sqrt(8e6) * 0.5 / 2**12
+    assert within <= 1.35
+    assert 2 * within <= 2.7
+
+
+# --- Relations, and the noisy descent -----------------------------------------------------------------------------
+
+
+def test_slack_of_the_descent_covers_the_largest_table():
+    """Section 9 of select-refit.md, for the least scale: the code allows 2 + 2^26·2^-24 units a coordinate."""
+    u, scale = Fraction(1, 2**53), Fraction(2, 100)
+
+    def apart(n):
+        largest = n * 2**20
+        one_side = (2 * largest * u + 2 * largest * (1 + u) * u) / scale * (1 + u) + 2 * largest * u / scale
+        return 1 + 2 * one_side
+
+    assert apart(MAX_ROWS) == pytest.approx(5.69, abs=0.005)
+    assert apart(MAX_ROWS) <= 2 + MAX_ROWS * Fraction(1, 2**24) == 6
+    assert (apart(2**24) - 1) == pytest.approx(1.1719, abs=5e-5)
+    assert apart(7.15e7) < 6 < apart(7.17e7)
+    assert math.log2(100 * MAX_ROWS * 2**20) < 52.7
+
+
+@SMALL
+@given(SEEDS, st.integers(2, 30), st.floats(0, 20))
+def test_second_derivatives_of_a_row_stay_within_their_norm(seed, classes, size):
+    """π(1 - π) is at most ¼ for two classes; for more, the squares of all of them add up to at most 4/27."""
+    chance = softmax(np.random.default_rng(seed).normal(0, size, (50, classes)), axis=1)
+    bends = chance * (1 - chance)
+    assert bends.max() <= Logistic().bend_norm
+    assert np.linalg.norm(bends, axis=1).max() <= math.sqrt(4 / 27) * (1 + 1e-9) < Softmax(classes).bend_norm
+
+
+def test_the_longest_gradient_over_all_labels_is_what_the_weight_is_made_from():
+    """Σ π²q + max (1 - 2π_y) q_y is the largest of the squared lengths with a label each."""
+    rng = np.random.default_rng(12)
+    for classes in (2, 3, 9):
+        chance, squares = softmax(rng.normal(0, 3, (200, classes)), axis=1), rng.uniform(0, 9, (200, classes))
+        lengths = [((chance - (np.arange(classes) == y)) ** 2 * squares).sum(axis=1) for y in range(classes)]
+        longest = (chance**2 * squares).sum(axis=1) + ((1 - 2 * chance) * squares).max(axis=1)
+        assert np.max(lengths, axis=0) == pytest.approx(longest)
+
+
+def test_slack_of_the_curvature_covers_the_largest_table():
+    """Sums below 2⁵⁶ on the diagonal, 2⁵⁵ beside it: rounded to a double, times √2, rounded to an integer."""
+    largest, u, root = MAX_ROWS * 2**30, Fraction(1, 2**53), Fraction(142, 100)
+    diagonal = largest * u + Fraction(1, 2)
+    beside = largest // 2 * u * root + largest // 2 * (1 + u) * root * u + Fraction(1, 2)
+    assert (2 * diagonal, 2 * beside) == (17, pytest.approx(23.72))
+    assert 2 * max(diagonal, beside) <= 32
+    assert largest * root < 2**62
+
+
+def test_lengths_have_room_for_the_rounding_of_eight_million_columns():
+    assert 8e6 * 2.0**-53 < 0.89e-9
+    assert (8e6 + 80) * 2.0**-53 * (1 + 2e-8) < 0.999e-9
+
+
+@pytest.mark.parametrize("loss", [Logistic(), Softmax(3)], ids=["two", "three"])
+@pytest.mark.parametrize("public", [1, 50, 10**6])
+def test_a_descent_stays_within_its_bound_however_far_the_public_number_is_off(loss, public):
+    """relations.md: no weight or intercept moves by more than 10·T·(4N/n + rate·noise); noise of one unit here."""
+    rng = np.random.default_rng(8)
+    n, p, steps = 3000, 6, 40
+    X = rng.uniform(-1, 1, (n, p))
+    targets = (X[:, :1] > 0.2).astype(float) if loss.outputs == 1 else rng.integers(0, 3, n)
+    problem = Problem(BoundedData.from_matrix(X, Bounds.parse((-1, 1), p)), targets, loss)
+    scale = np.full(p, 0.02)
+    standard = Standard(np.zeros(p), scale, scale**2, 1e-3, np.full(loss.outputs, 0.5))
+    mask = np.ones((loss.outputs, p), dtype=bool)
+    planned = prepare_descent(loss, standard, mask, public, Pace(steps, 1.0, 0.5), 1)
+    rate, clip = planned.rate, planned.clip
+    assert (rate, clip) == pytest.approx((loss.intercept_rate / (public * (p + 1.0)), 0.5 * math.sqrt(p + 1.0)))
+    assert rate * max(clip, loss.residual_norm) <= 4 / public
+    start = Weights(np.zeros((loss.outputs, p)), np.zeros(loss.outputs))
+    end = noisy_descent(problem, standard, start, replace(planned, sigma=1), SeededSource(9)).landing.at
+    moved = max(np.abs(end.coef).max(), np.abs(end.intercept).max())
+    noise = 20 / RESIDUAL_ONE  # ten standard deviations, twice for an intercept
+    assert 0 < moved <= 10 * steps * (4 * n / public + rate * noise)
