@@ -24,7 +24,6 @@ from hardzero.methods.sparsifier import keep_largest, scaled_count
 from hardzero.optim import curvature as released_curvature
 from hardzero.optim import descent
 from hardzero.optim.balls import L1Ball
-from hardzero.optim.curvature import curvature_limit, curvature_sums
 from hardzero.optim.descent import Pace, noisy_descent, prepare_descent
 from hardzero.optim.frank_wolfe import ExponentialSelector, Problem, Weights, frank_wolfe, residual_sum_sensitivity
 from hardzero.optim.losses import Logistic, Softmax, Squared, residual_cap, residual_codes
@@ -698,10 +697,11 @@ def one_row_matrices(seed, n=30, p=4):
     scale = rng.uniform(0.02, 0.6, p)
     standard = Standard(rng.uniform(-0.5, 0.5, p), scale, scale**2, 0.0, np.array([0.5]))
     at = Weights(rng.normal(0, 0.3, (1, p)), rng.normal(0, 1, 1))
-    limit = curvature_limit(standard)
+    limit = released_curvature.curvature_limit(standard)
     for row in X:
         data = BoundedData.from_matrix(row[None], Bounds.parse((-1, 1), p))
-        yield curvature_sums(Problem(data, np.ones((1, 1)), Logistic()), standard, at, math.sqrt(limit), limit)
+        problem = Problem(data, np.ones((1, 1)), Logistic())
+        yield released_curvature.curvature_sums(problem, standard, at, math.sqrt(limit), limit)
 
 
 @given(SEEDS)
@@ -728,7 +728,7 @@ def test_longer_rows_would_be_noticed(monkeypatch):
 
 
 @pytest.mark.parametrize("beside", [False, True])
-def test_slack_of_the_curvature_covers_the_largest_table(beside):
+def test_rounding_of_the_largest_sums_of_a_curvature(beside):
     """Section 4 of curvature.md: the factor is one double for both tables; sums near the largest, exactly."""
     factor = math.sqrt(2) if beside else 1.0
     most = MAX_ROWS * 2**30 // (2 if beside else 1)
