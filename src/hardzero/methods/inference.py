@@ -211,11 +211,10 @@ def _believed_curvature(path: Path, curvature: Curvature | None, standard: Stand
 def q_values(estimate: Estimate, careful: FloatArray, candidates: int) -> FloatArray:
     """Return for each kept weight the false-discovery rate of calling it and all more convincing ones real.
 
-    Two views, of which the worse counts: the weight's own chance of being noise by the whole path, which is no less
-    than the mean chance of all that are more convincing; and the rate of Benjamini and Hochberg by the estimate itself,
-    which knows what correlated features share. All candidates that were dropped count there as if they had the least
-    convincing estimates: selection may have favoured those that are left. Where an estimate is too wide to tell a
-    typical weight from zero, the path decides alone.
+    Two views, of which the worse counts: its chance of being noise by the whole path, and the rate of Benjamini and
+    Hochberg by the estimate itself, which knows what correlated features share. All candidates that were dropped
+    count there as if they had the least convincing estimates: selection may have favoured those that are left. An
+    estimate that could not tell a typical weight from zero leaves it to the path.
 
     Privacy
     -------
