@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -12,19 +13,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import trapezoid
+from scipy.optimize import brentq
 from scipy.special import expit, softmax
 
+from hardzero import kernels
 from hardzero.data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.methods.private_lasso import paper_noise
+from hardzero.methods.select_refit import plan_select_refit
 from hardzero.methods.sparsifier import keep_largest, scaled_count
+from hardzero.optim import curvature as released_curvature
+from hardzero.optim import descent
 from hardzero.optim.balls import L1Ball
-from hardzero.optim.descent import DescentPlan, noisy_descent
+from hardzero.optim.descent import Pace, noisy_descent, prepare_descent
 from hardzero.optim.frank_wolfe import ExponentialSelector, Problem, Weights, frank_wolfe, residual_sum_sensitivity
 from hardzero.optim.losses import Logistic, Softmax, Squared, residual_cap, residual_codes
 from hardzero.optim.optimum import l1_optimum
 from hardzero.optim.standardise import Standard
 from hardzero.privacy import accounting
-from hardzero.privacy.budget import Budget
+from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.events import PerturbedMinimum, PureRelease
 from hardzero.privacy.mechanisms import noise_ratio, select_signed, weight_table
 from hardzero.privacy.randomness import SeededSource
@@ -639,6 +645,161 @@ def test_a_residual_does_not_depend_on_the_other_rows():
             assert np.array_equal(softmax(pair, axis=1), softmax(margins, axis=1)[start : start + 2])
 
 
+# --- Weighted rows and the curvature ------------------------------------------------------------------------------
+
+
+def labels(count, outputs):
+    """Every label, for ``count`` rows of each."""
+    classes = np.arange(max(outputs, 2))
+    return [np.full((count, 1), float(y)) if outputs == 1 else np.full(count, y) for y in classes]
+
+
+@given(SEEDS, st.sampled_from([1, 3, 9]), st.floats(0.52, 6), st.floats(0, 12), st.booleans())
+@SMALL
+def test_no_weighted_gradient_is_too_long_for_any_label(seed, outputs, clip, size, apart):
+    """Section 8 of select-refit.md, in whole numbers."""
+    rng = np.random.default_rng(seed)
+    margins, offset = rng.normal(0, size, (40, outputs)), rng.normal(0, 1, outputs)
+    squares = 1 + rng.exponential(20, (40, outputs if apart else 1))
+    bends_seen = []
+    for targets in labels(40, outputs):
+        codes, bends = kernels.weighted_codes(margins, offset, targets, squares, clip * (1 - 1e-9), RESIDUAL_ONE)
+        for row, lengths in zip(codes, np.broadcast_to(squares, codes.shape), strict=True):
+            total = sum(int(code) ** 2 * Fraction(length) for code, length in zip(row, lengths, strict=True))
+            assert total <= (Fraction(clip) * RESIDUAL_ONE) ** 2
+        bends_seen.append(bends)
+    assert all(np.array_equal(bends, bends_seen[0]) for bends in bends_seen)
+    bend_norm = (Logistic() if outputs == 1 else Softmax(outputs)).bend_norm
+    assert np.all(np.square(bends_seen[0].astype(np.int64)).sum(axis=1) <= (bend_norm * RESIDUAL_ONE) ** 2)
+
+
+def test_a_row_of_typical_length_reaches_the_bound():
+    clip = 2.0
+    codes, bends = kernels.weighted_codes(
+        np.zeros((1, 1)), np.zeros(1), np.ones((1, 1)), np.full((1, 1), 4 * clip**2), clip * (1 - 1e-9), RESIDUAL_ONE
+    )
+    length = math.hypot(int(codes[0, 0]) * 2 * clip, int(bends[0, 0]) / 2)
+    assert length == pytest.approx(math.hypot(clip, 1 / 8) * RESIDUAL_ONE, rel=1e-5)
+
+
+def test_how_much_larger_the_bound_of_a_descent_is_than_need_be():
+    shortest = 0.5 * math.sqrt(1.1)
+    assert shortest >= 0.52
+    assert math.hypot(shortest, 1 / 8) / math.hypot(shortest, 1 / 16) <= 1.03
+    assert math.hypot(shortest, 1 / 4) / shortest == pytest.approx(1.11, abs=0.005)
+    assert math.hypot(shortest, math.sqrt(4 / 27) / 2) / shortest == pytest.approx(1.07, abs=0.006)
+
+
+def one_row_matrices(seed, n=30, p=4):
+    """The whole-number matrix that each row alone adds to the curvature."""
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0, 0.25, 0.0], (n, p)) * rng.uniform(0.5, 1, (n, p))
+    scale = rng.uniform(0.02, 0.6, p)
+    standard = Standard(rng.uniform(-0.5, 0.5, p), scale, scale**2, 0.0, np.array([0.5]))
+    at = Weights(rng.normal(0, 0.3, (1, p)), rng.normal(0, 1, 1))
+    limit = released_curvature.curvature_limit(standard)
+    for row in X:
+        data = BoundedData.from_matrix(row[None], Bounds.parse((-1, 1), p))
+        problem = Problem(data, np.ones((1, 1)), Logistic())
+        yield released_curvature.curvature_sums(problem, standard, at, math.sqrt(limit), limit)
+
+
+@given(SEEDS)
+@SMALL
+def test_one_row_adds_a_matrix_of_norm_two_to_the_thirty(seed):
+    size = 5
+    rows, columns = np.triu_indices(size)
+    for sums in one_row_matrices(seed):
+        vector = [int(value) for value in sums._secret]
+        trace = sum(value for value, i, j in zip(vector, rows, columns, strict=True) if i == j)
+        assert trace <= 2**30
+        norm = math.sqrt(sum(value**2 for value in vector))
+        assert norm == pytest.approx(trace, abs=1 + math.sqrt(size * (size + 1) / 2))  # rank one: ‖uuᵀ‖ = ‖u‖²
+        assert norm <= 2**30 + released_curvature._SLACK * math.ceil(math.sqrt(len(vector)))
+
+
+def test_longer_rows_would_be_noticed(monkeypatch):
+    """The broken twin: lengths that forget the centre."""
+    monkeypatch.setattr(
+        released_curvature, "row_squares", lambda problem, standard, mask: np.ones((problem.data.n_rows, 1))
+    )
+    longest = max(np.linalg.norm(sums._secret.astype(float)) for seed in range(5) for sums in one_row_matrices(seed))
+    assert longest > 1.5 * 2**30
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_rounding_of_the_largest_sums_of_a_curvature(beside):
+    """Section 4 of curvature.md: the factor is one double for both tables; sums near the largest, exactly."""
+    factor = math.sqrt(2) if beside else 1.0
+    most = MAX_ROWS * 2**30 // (2 if beside else 1)
+    rng = np.random.default_rng(0)
+    sums = most - rng.integers(0, 2**20, 20_000)
+    released = np.rint(sums * factor).astype(np.int64)
+    errors = [abs(int(r) - Fraction(factor) * int(s)) for r, s in zip(released, sums, strict=True)]
+    bound = (2 * factor + 4 if beside else 4) + 0.5
+    assert 0.9 * (bound - 0.5) <= max(errors) <= bound
+    assert 2 * bound <= (14.7 if beside else 9) < released_curvature._SLACK
+    assert (
+        2 * (4 * math.sqrt(2) + 8 + 0.5) <= 28.4 < released_curvature._SLACK
+    )  # without the bound by the mean of two squares
+    assert 2**14 * 2**30 < 2**53
+    assert MAX_ROWS * 2**30 == 2**56
+    assert abs(Fraction(math.sqrt(2)) ** 2 / 2 - 1) <= 1.4 * Fraction(1, 2**53)
+
+
+def test_limits_of_clipping_and_of_weights_that_do_not_look_at_the_label():
+    """unbiased-weights.md: one normal feature and an intercept, by quadrature over it."""
+    z, mass = np.polynomial.hermite_e.hermegauss(200)
+    length, longest = np.hypot(z, 1), 0.5 * math.sqrt(2)
+
+    def mean_gradient(weight, true, label_free):
+        chance, truth = expit(weight * z), expit(true * z)
+        away = [np.maximum(chance, 1 - chance)] * 2 if label_free else [chance, 1 - chance]
+        with np.errstate(divide="ignore"):
+            zero, one = (np.minimum(1, longest / (far * length)) for far in away)
+        return np.sum(mass * z * ((1 - truth) * zero * chance - truth * one * (1 - chance)))
+
+    for true, factor in ((0.5, 1.72), (1.0, 1.44), (2.0, 1.26)):
+        clipped, weighted = (brentq(mean_gradient, 1e-3, 20, args=(true, free)) for free in (False, True))
+        assert clipped / true == pytest.approx(factor, abs=0.005)
+        assert weighted / true == pytest.approx(1, abs=1e-9)
+
+
+@given(st.floats(0, 1), st.floats(1, 100), st.floats(1.1, 100))
+@SMALL
+def test_sampling_is_at_most_the_released_curvature(chance, square, expected):
+    limit, far = expected / 4, max(chance, 1 - chance)
+    weight = min(1, math.sqrt(limit / square) / far)
+    bend = chance * (1 - chance)
+    assert weight**2 * bend <= min(weight * bend, limit / square) * (1 + 1e-12)
+    assert descent._CLIP**2 == released_curvature._LARGEST
+
+
+@pytest.mark.parametrize(
+    ("rows", "features", "has_screen", "has_curvature"),
+    [
+        (50_000, 30, False, True),
+        (50_000, 10**5, True, True),
+        (400, 30, False, False),
+        (400, 5000, True, False),
+    ],
+)
+def test_shares_of_a_plan_add_up(rows, features, has_screen, has_curvature):
+    plan = plan_select_refit(Budget(1.0, rows**-1.5), Neighbours.ZERO_OUT, rows, features, 1, max_features=20)
+    releases = plan.releases
+    assert (releases.screen is not None, releases.curvature_noise is not None) == (has_screen, has_curvature)
+    rho = [event.cost.rho for event in plan.events]
+    total = sum(rho)
+    expected = [0.02, 0.25] if has_screen else []
+    left = 1 - sum(expected)
+    expected += [
+        left * share
+        for share in ([0.02, 0.08, 0.2, 0.2, 0.4, 0.1] if has_curvature else [0.02, 0.08, 0.225, 0.225, 0.45])
+    ]
+    assert np.array(rho) / total == pytest.approx(expected)
+    assert total >= accounting.rho_of_budget(plan.budget) * (1 - 1e-3)  # exact accounting leaves more
+
+
 # --- Objective perturbation ---------------------------------------------------------------------------------------
 
 
@@ -678,6 +839,36 @@ def test_slack_of_the_descent_covers_the_largest_table():
     assert math.log2(100 * MAX_ROWS * 2**20) < 52.7
 
 
+@SMALL
+@given(SEEDS, st.integers(2, 30), st.floats(0, 20))
+def test_second_derivatives_of_a_row_stay_within_their_norm(seed, classes, size):
+    """π(1 - π) is at most ¼ for two classes; for more, the squares of all of them add up to at most 4/27."""
+    chance = softmax(np.random.default_rng(seed).normal(0, size, (50, classes)), axis=1)
+    bends = chance * (1 - chance)
+    assert bends.max() <= Logistic().bend_norm
+    assert np.linalg.norm(bends, axis=1).max() <= math.sqrt(4 / 27) * (1 + 1e-9) < Softmax(classes).bend_norm
+
+
+def test_the_longest_gradient_over_all_labels_is_what_the_weight_is_made_from():
+    """Σ π²q + max (1 - 2π_y) q_y is the largest of the squared lengths with a label each."""
+    rng = np.random.default_rng(12)
+    for classes in (2, 3, 9):
+        chance, squares = softmax(rng.normal(0, 3, (200, classes)), axis=1), rng.uniform(0, 9, (200, classes))
+        lengths = [((chance - (np.arange(classes) == y)) ** 2 * squares).sum(axis=1) for y in range(classes)]
+        longest = (chance**2 * squares).sum(axis=1) + ((1 - 2 * chance) * squares).max(axis=1)
+        assert np.max(lengths, axis=0) == pytest.approx(longest)
+
+
+def test_slack_of_the_curvature_covers_the_largest_table():
+    """Sums below 2⁵⁶ on the diagonal, 2⁵⁵ beside it: rounded to a double, times √2, rounded to an integer."""
+    largest, u, root = MAX_ROWS * 2**30, Fraction(1, 2**53), Fraction(142, 100)
+    diagonal = largest * u + Fraction(1, 2)
+    beside = largest // 2 * u * root + largest // 2 * (1 + u) * root * u + Fraction(1, 2)
+    assert (2 * diagonal, 2 * beside) == (17, pytest.approx(23.72))
+    assert 2 * max(diagonal, beside) <= 32
+    assert largest * root < 2**62
+
+
 def test_lengths_have_room_for_the_rounding_of_eight_million_columns():
     assert 8e6 * 2.0**-53 < 0.89e-9
     assert (8e6 + 80) * 2.0**-53 * (1 + 2e-8) < 0.999e-9
@@ -692,12 +883,15 @@ def test_a_descent_stays_within_its_bound_however_far_the_public_number_is_off(l
     X = rng.uniform(-1, 1, (n, p))
     targets = (X[:, :1] > 0.2).astype(float) if loss.outputs == 1 else rng.integers(0, 3, n)
     problem = Problem(BoundedData.from_matrix(X, Bounds.parse((-1, 1), p)), targets, loss)
-    standard = Standard(np.zeros(p), np.full(p, 0.02), np.ones(p), np.full(loss.outputs, 0.5))
-    rate, clip = loss.intercept_rate / (public * (p + 1.0)), 0.5 * math.sqrt(p)
+    scale = np.full(p, 0.02)
+    standard = Standard(np.zeros(p), scale, scale**2, 1e-3, np.full(loss.outputs, 0.5))
+    mask = np.ones((loss.outputs, p), dtype=bool)
+    planned = prepare_descent(loss, standard, mask, public, Pace(steps, 1.0, 0.5), 1)
+    rate, clip = planned.rate, planned.clip
+    assert (rate, clip) == pytest.approx((loss.intercept_rate / (public * (p + 1.0)), 0.5 * math.sqrt(p + 1.0)))
     assert rate * max(clip, loss.residual_norm) <= 4 / public
     start = Weights(np.zeros((loss.outputs, p)), np.zeros(loss.outputs))
-    plan = DescentPlan(steps, rate, clip, 1, np.ones((loss.outputs, p), dtype=bool))
-    end = noisy_descent(problem, standard, start, plan, SeededSource(9))
+    end = noisy_descent(problem, standard, start, replace(planned, sigma=1), SeededSource(9)).landing.at
     moved = max(np.abs(end.coef).max(), np.abs(end.intercept).max())
     noise = 20 / RESIDUAL_ONE  # ten standard deviations, twice for an intercept
     assert 0 < moved <= 10 * steps * (4 * n / public + rate * noise)
