@@ -24,8 +24,11 @@ _ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
 
 Method = StrEnum("Method", {name.upper().replace("-", "_"): name for name in CHOICES})  # type: ignore[misc]
 _USUAL = Method("select-refit")
-Prune = StrEnum("Prune", {name.upper(): name for name in PRUNINGS})  # type: ignore[misc]
-_UNPRUNED = Prune("none")
+Pruning = StrEnum("Pruning", {name.upper(): name for name in PRUNINGS})  # type: ignore[misc]
+_UNPRUNED = Pruning("none")
+Prune = Annotated[
+    Pruning, typer.Option(help="For select-refit: reliable keeps only features that can be told from noise.")
+]
 PublicRows = Annotated[
     int | None,
     typer.Option(min=1, help="For add-remove: a public number of rows in place of the true one, which is secret."),
@@ -49,10 +52,7 @@ def fit(
     method: Annotated[
         Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
     ] = _USUAL,
-    prune: Annotated[
-        Prune,
-        typer.Option(help="For select-refit: reliable keeps only features that can be told from noise."),
-    ] = _UNPRUNED,
+    prune: Prune = _UNPRUNED,
     option: Annotated[
         list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
     ] = None,
