@@ -144,6 +144,17 @@ def test_the_part_of_the_curvatures_is_nearly_reached(loss):
     assert (0.999 if loss.outputs == 1 else 0.66) < reached / largest <= 1
 
 
+@every_loss
+def test_an_ordinary_row_reaches_the_whole_charge(loss):
+    """As long as rows are expected to be, nothing known about it: a gradient at the limit, and yet a weight of 1."""
+    standard = standard_of([0.0], [0.5], rates=np.full(loss.outputs, 0.5))
+    size = 0.5 if loss.outputs == 1 else 0.0  # of three classes even the shortest row is at the limit
+    pair = (loss, Neighbours.ZERO_OUT, np.array([[0.0], [0.0], [size]]), np.array([0, 1, 1]), standard)
+    mask, start = np.ones((loss.outputs, 1), dtype=bool), Weights(np.zeros((loss.outputs, 1)), np.zeros(loss.outputs))
+    pairs, sensitivity = gradients_of_both(*pair, mask, start)
+    assert (0.999 if loss.outputs == 1 else 0.9) < math.sqrt(squared_distance(*pairs[0])) / sensitivity <= 1
+
+
 def standardised(problem, standard):
     """Every row in rational arithmetic, at the doubles that are used, with a 1 for the intercept."""
     for row in (problem.data.columns() * FEATURE_ONE).astype(int):
