@@ -28,6 +28,8 @@ _SIZES = np.concatenate([[0.0], 0.02 * 2.0 ** np.arange(9)])
 _ROUNDS = 200
 _FURTHEST = 6.0
 """Released variances below so many standard errors under zero count as if they were there."""
+_LEAST_LEANING = 0.5
+"""So many features more count as noise anyway: without any, the share of noise may be found to be none at all."""
 _CLEARLY_SOME = 4.0
 """Features whose released variance is above so many standard errors are not empty."""
 _LUCK = 10.0
@@ -84,7 +86,7 @@ def null_chances(traces: Sequence[Trace], standard: Standard, leaning: float) ->
     Post-processing.
     """
     return NullChances(
-        _chances_of_noise(_log_likelihoods(traces, standard, wary=False), 0.0),
+        _chances_of_noise(_log_likelihoods(traces, standard, wary=False), _LEAST_LEANING),
         _chances_of_noise(_log_likelihoods(traces, standard, wary=True), leaning),
     )
 
@@ -240,13 +242,15 @@ def _believed_curvature(path: Path, curvature: Curvature | None, standard: Stand
     return (directions * heights) @ directions.T, doubt
 
 
-def q_values(estimate: Estimate, careful: FloatArray, candidates: int) -> FloatArray:
+def q_values(
+    estimate: Estimate, careful: FloatArray, candidates: int, must_tell: NDArray[np.bool_] | bool = False
+) -> FloatArray:
     """Return for each kept weight the false-discovery rate of calling it and all more convincing ones real.
 
     Two views, of which the worse counts: its chance of being noise by the whole path, and the rate of Benjamini and
     Hochberg by the estimate itself, which knows what correlated features share. All candidates that were dropped
     count there as if they had the least convincing estimates: selection may have favoured those that are left. An
-    estimate that could not tell a typical weight from zero leaves it to the path.
+    estimate that could not tell a typical weight from zero leaves it to the path, unless it ``must_tell``.
 
     Privacy
     -------
@@ -260,4 +264,4 @@ def q_values(estimate: Estimate, careful: FloatArray, candidates: int) -> FloatA
     by_estimate[order] = np.minimum.accumulate(rates[::-1])[::-1]
     clear = np.abs(coef)[careful <= _CLEAR]
     could_tell = errors <= _TELLING * (np.median(clear) if len(clear) else np.inf)
-    return np.minimum(np.where(could_tell, np.maximum(careful, by_estimate), careful), 1.0)
+    return np.minimum(np.where(could_tell | must_tell, np.maximum(careful, by_estimate), careful), 1.0)

@@ -257,8 +257,9 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
                 problem, standard, at, descent.clip, releases.curvature_noise, contributions, source
             )
         estimate = estimate_weights(path, curvature, standard)
-        covers = _COVERED_BY[curvature is not None]
-        weights = judged(estimate, kept[0], chances.careful[0], shape[1], plan.false_discoveries, covers)
+        rates = false_discovery_rates(estimate, kept[0], standard, chances, shape[1])
+        real = True if plan.false_discoveries is None else rates <= plan.false_discoveries
+        weights = judged(estimate, kept[0] & real, rates, _COVERED_BY[curvature is not None])
     return in_public_units(weights, standard, features[places], shape)
 
 
@@ -366,28 +367,29 @@ def clear_of_noise(mask: NDArray[np.bool_], standard: Standard, chances: NullCha
     return mask & (chances.likely < np.where(may_be_empty(standard), _LEAST_DOUBT, _MOST_DOUBT))
 
 
-def judged(
-    estimate: Estimate,
-    kept: NDArray[np.bool_],
-    careful: FloatArray,
-    candidates: int,
-    false_discoveries: float | None,
-    covers: str,
-) -> Weights:
-    """Return the weights in ``kept``, all others being zero, with their evidence; those that are clear, if wished.
+def false_discovery_rates(
+    estimate: Estimate, kept: NDArray[np.bool_], standard: Standard, chances: NullChances, candidates: int
+) -> FloatArray:
+    """Return the false-discovery rate of calling each kept weight real; 1 for the others.
 
-    ``covers`` says what intervals are about.
+    Privacy
+    -------
+    Post-processing.
+    """
+    rates = np.ones(len(kept))
+    law, careful = estimate.keeping(kept), chances.careful[0, kept]
+    rates[kept] = q_values(law, careful, candidates, must_tell=may_be_empty(standard)[kept])
+    return rates
+
+
+def judged(estimate: Estimate, kept: NDArray[np.bool_], rates: FloatArray, covers: str) -> Weights:
+    """Return the weights in ``kept``, all others being zero, with their evidence; ``covers`` is what intervals cover.
 
     Privacy
     -------
     Post-processing.
     """
     law = estimate.keeping(kept)
-    rates = np.ones(len(kept))
-    rates[kept] = q_values(law, careful[kept], candidates)
-    if false_discoveries is not None:
-        kept = kept & (rates <= false_discoveries)
-        law = estimate.keeping(kept)
     coef, errors = np.zeros(len(kept)), np.full(len(kept), np.nan)
     coef[kept], errors[kept] = law.mean[:-1], law.errors
     evidence = Evidence(errors[None], np.where(kept, rates, 1.0)[None], covers)
