@@ -258,8 +258,8 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
             )
         estimate = estimate_weights(path, curvature, standard)
         rates = false_discovery_rates(estimate, kept[0], standard, chances, shape[1])
-        real = True if plan.false_discoveries is None else rates <= plan.false_discoveries
-        weights = judged(estimate, kept[0] & real, rates, _COVERED_BY[curvature is not None])
+        covers = _COVERED_BY[curvature is not None]
+        weights = judged(estimate, kept[0], rates, covers, plan.false_discoveries)
     return in_public_units(weights, standard, features[places], shape)
 
 
@@ -382,13 +382,19 @@ def false_discovery_rates(
     return rates
 
 
-def judged(estimate: Estimate, kept: NDArray[np.bool_], rates: FloatArray, covers: str) -> Weights:
+def judged(
+    estimate: Estimate, kept: NDArray[np.bool_], rates: FloatArray, covers: str, false_discoveries: float | None
+) -> Weights:
     """Return the weights in ``kept``, all others being zero, with their evidence; ``covers`` is what intervals cover.
+
+    Only those within the rate of ``false_discoveries``, if that is given.
 
     Privacy
     -------
     Post-processing.
     """
+    if false_discoveries is not None:
+        kept = kept & (rates <= false_discoveries)
     law = estimate.keeping(kept)
     coef, errors = np.zeros(len(kept)), np.full(len(kept), np.nan)
     coef[kept], errors[kept] = law.mean[:-1], law.errors
