@@ -130,6 +130,11 @@ def test_the_plan_is_told_what_to_prune(monkeypatch, estimator, prune, rate):
     assert [plan.false_discoveries for plan in plans] == [rate]
 
 
+def test_pruning_is_refused_where_nothing_tells_what_is_reliable(estimator):
+    with pytest.raises(ValueError, match="prune='reliable' is for two classes"):
+        estimator(outputs=3, prune="reliable")
+
+
 @pytest.mark.parametrize("prune", ["all", None, True])
 def test_pruning_has_two_names(estimator, prune):
     with pytest.raises(ValueError, match="prune must be one of 'none', 'reliable', got"):
