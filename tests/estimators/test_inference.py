@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.estimators import select_refit
 from hardzero.model import FittedModel
+from hardzero.model.inference import FALSE_DISCOVERY_RATE
 from hardzero.optim.frank_wolfe import Evidence, Weights
 
 LOWER, UPPER = np.array([0.0, -1.0, -8.0, 0.0]), np.array([2.0, 1.0, 4.0, 0.5])
@@ -121,8 +122,8 @@ def test_a_clone_knows_nothing_yet(estimator):
     assert not hasattr(clone(estimator()), "inference_")
 
 
-@pytest.mark.parametrize(("prune", "rate"), [("none", None), ("reliable", 0.05)])
-def test_the_plan_is_told_what_to_prune(monkeypatch, estimator, prune, rate):
+@pytest.mark.parametrize(("prune", "rate"), [("none", None), ("reliable", FALSE_DISCOVERY_RATE)])
+def test_the_plan_is_told_the_false_discovery_rate_to_prune_by(monkeypatch, estimator, prune, rate):
     plans = []
     run = select_refit.plan_select_refit
     monkeypatch.setattr(select_refit, "plan_select_refit", lambda *a, **k: plans.append(run(*a, **k)) or plans[-1])
@@ -133,6 +134,21 @@ def test_the_plan_is_told_what_to_prune(monkeypatch, estimator, prune, rate):
 def test_pruning_is_refused_where_nothing_tells_what_is_reliable(estimator):
     with pytest.raises(ValueError, match="prune='reliable' is for two classes"):
         estimator(outputs=3, prune="reliable")
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_pruning_costs_nothing_and_keeps_the_reliable_weights(seed):
+    """With one seed both fits make the same releases; only those called real are left of what was kept."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(5000, 30))
+    y = (rng.random(5000) < 1 / (1 + np.exp(-3 * X[:, 2] + 2 * X[:, 7]))).astype(int)
+    plain, pruned = (
+        SparsePrivateLogisticRegression(bounds=(-1, 1), classes=[0, 1], prune=prune, random_state=seed).fit(X, y)
+        for prune in ("none", "reliable")
+    )
+    assert plain.privacy_.epsilon == pruned.privacy_.epsilon
+    assert np.array_equal(pruned.coef_ != 0, plain.reliable_)
+    assert {2, 7} <= set(pruned.support_.tolist()) <= set(plain.support_.tolist())
 
 
 @pytest.mark.parametrize("prune", ["all", None, True])

@@ -45,6 +45,8 @@ CASES = [
     Case(SELECT_REFIT, 3),
     Case(SELECT_REFIT, 2, 400),
     Case(SELECT_REFIT, 3, 400),
+    Case(SELECT_REFIT, 2, parameters={"epsilon": 50.0}),  # which is enough for a curvature
+    Case(SELECT_REFIT, 2, parameters={"epsilon": 50.0, "max_features": 3, "prune": "reliable"}),
     Case(LASSO, 2, parameters={"n_iter": 60}),
     Case(LASSO, 2, parameters={"n_iter": 60, "fit_intercept": True}),
     Case(LASSO, 2, parameters={"n_iter": 20, "calibration": "paper"}),

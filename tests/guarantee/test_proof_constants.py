@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -18,7 +19,7 @@ from hardzero.data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, BoundedDa
 from hardzero.methods.private_lasso import paper_noise
 from hardzero.methods.sparsifier import keep_largest, scaled_count
 from hardzero.optim.balls import L1Ball
-from hardzero.optim.descent import DescentPlan, noisy_descent
+from hardzero.optim.descent import Pace, noisy_descent, prepare_descent
 from hardzero.optim.frank_wolfe import ExponentialSelector, Problem, Weights, frank_wolfe, residual_sum_sensitivity
 from hardzero.optim.losses import Logistic, Softmax, Squared, residual_cap, residual_codes
 from hardzero.optim.optimum import l1_optimum
@@ -678,6 +679,36 @@ def test_slack_of_the_descent_covers_the_largest_table():
     assert math.log2(100 * MAX_ROWS * 2**20) < 52.7
 
 
+@SMALL
+@given(SEEDS, st.integers(2, 30), st.floats(0, 20))
+def test_second_derivatives_of_a_row_stay_within_their_norm(seed, classes, size):
+    """π(1 - π) is at most ¼ for two classes; for more, the squares of all of them add up to at most 4/27."""
+    chance = softmax(np.random.default_rng(seed).normal(0, size, (50, classes)), axis=1)
+    bends = chance * (1 - chance)
+    assert bends.max() <= Logistic().bend_norm
+    assert np.linalg.norm(bends, axis=1).max() <= math.sqrt(4 / 27) * (1 + 1e-9) < Softmax(classes).bend_norm
+
+
+def test_the_longest_gradient_over_all_labels_is_what_the_weight_is_made_from():
+    """Σ π²q + max (1 - 2π_y) q_y is the largest of the squared lengths with a label each."""
+    rng = np.random.default_rng(12)
+    for classes in (2, 3, 9):
+        chance, squares = softmax(rng.normal(0, 3, (200, classes)), axis=1), rng.uniform(0, 9, (200, classes))
+        lengths = [((chance - (np.arange(classes) == y)) ** 2 * squares).sum(axis=1) for y in range(classes)]
+        longest = (chance**2 * squares).sum(axis=1) + ((1 - 2 * chance) * squares).max(axis=1)
+        assert np.max(lengths, axis=0) == pytest.approx(longest)
+
+
+def test_slack_of_the_curvature_covers_the_largest_table():
+    """Sums below 2⁵⁶ on the diagonal, 2⁵⁵ beside it: rounded to a double, times √2, rounded to an integer."""
+    largest, u, root = MAX_ROWS * 2**30, Fraction(1, 2**53), Fraction(142, 100)
+    diagonal = largest * u + Fraction(1, 2)
+    beside = largest // 2 * u * root + largest // 2 * (1 + u) * root * u + Fraction(1, 2)
+    assert (2 * diagonal, 2 * beside) == (17, pytest.approx(23.72))
+    assert 2 * max(diagonal, beside) <= 32
+    assert largest * root < 2**62
+
+
 def test_lengths_have_room_for_the_rounding_of_eight_million_columns():
     assert 8e6 * 2.0**-53 < 0.89e-9
     assert (8e6 + 80) * 2.0**-53 * (1 + 2e-8) < 0.999e-9
@@ -692,12 +723,15 @@ def test_a_descent_stays_within_its_bound_however_far_the_public_number_is_off(l
     X = rng.uniform(-1, 1, (n, p))
     targets = (X[:, :1] > 0.2).astype(float) if loss.outputs == 1 else rng.integers(0, 3, n)
     problem = Problem(BoundedData.from_matrix(X, Bounds.parse((-1, 1), p)), targets, loss)
-    standard = Standard(np.zeros(p), np.full(p, 0.02), np.ones(p), np.full(loss.outputs, 0.5))
-    rate, clip = loss.intercept_rate / (public * (p + 1.0)), 0.5 * math.sqrt(p)
+    scale = np.full(p, 0.02)
+    standard = Standard(np.zeros(p), scale, scale**2, 1e-3, np.full(loss.outputs, 0.5))
+    mask = np.ones((loss.outputs, p), dtype=bool)
+    planned = prepare_descent(loss, standard, mask, public, Pace(steps, 1.0, 0.5), 1)
+    rate, clip = planned.rate, planned.clip
+    assert (rate, clip) == pytest.approx((loss.intercept_rate / (public * (p + 1.0)), 0.5 * math.sqrt(p + 1.0)))
     assert rate * max(clip, loss.residual_norm) <= 4 / public
     start = Weights(np.zeros((loss.outputs, p)), np.zeros(loss.outputs))
-    plan = DescentPlan(steps, rate, clip, 1, np.ones((loss.outputs, p), dtype=bool))
-    end = noisy_descent(problem, standard, start, plan, SeededSource(9))
+    end = noisy_descent(problem, standard, start, replace(planned, sigma=1), SeededSource(9)).landing.at
     moved = max(np.abs(end.coef).max(), np.abs(end.intercept).max())
     noise = 20 / RESIDUAL_ONE  # ten standard deviations, twice for an intercept
     assert 0 < moved <= 10 * steps * (4 * n / public + rate * noise)

@@ -45,6 +45,18 @@ def test_every_private_estimator_is_here():
     assert named >= {name for name in private if name in estimators}
 
 
+def test_every_release_of_the_main_method_is_among_the_cases():
+    """Class rates, screened features, a length, moments, gradients, a curvature."""
+    cases = [case for case in CASES if case.estimator == SELECT_REFIT]
+    released = {
+        getattr(event, "event", event).what
+        for case in cases
+        for event in fitted(case, records(case, 1)).privacy_.events
+    }
+    assert len(released) == 6
+    assert "curvature of the kept features" in released
+
+
 @every_storage
 @every_case
 def test_other_records_give_the_same_output(case, storage, loops):
@@ -108,10 +120,9 @@ class TestTwins:
 
         prepare_descent = select_refit.prepare_descent
 
-        def followed(loss, standard, mask, n_rows, steps, noise, contributions):
-            return prepare_descent(
-                loss, standard, mask, n_rows, steps, noise * (1 + followed.calls % 2), contributions
-            )
+        def followed(loss, standard, mask, n_rows, pace, contributions):
+            noisier = pace._replace(noise=pace.noise * (1 + followed.calls % 2))
+            return prepare_descent(loss, standard, mask, n_rows, noisier, contributions)
 
         followed.calls = 0
         run = hardzero.SparsePrivateLogisticRegression._run
@@ -127,6 +138,35 @@ class TestTwins:
         one[1][0], other[1][0] = 0, 1
         with pytest.raises(AssertionError, match="differs"):
             assert_replayed(case, one, [other])
+
+    def test_a_curvature_that_was_not_released(self, monkeypatch):
+        """Intervals from the rows themselves: what is kept and its weights may be the same, their errors are not."""
+        from hardzero.methods import select_refit
+        from hardzero.optim.curvature import Curvature, curvature_limit, curvature_sums
+
+        original = select_refit.noisy_curvature
+
+        def exact(problem, standard, at, clip, noise, contributions, source):
+            released = original(problem, standard, at, clip, noise, contributions, source)
+            limit, size = curvature_limit(standard), len(released.matrix)
+            upper = np.zeros((size, size))
+            upper[np.triu_indices(size)] = curvature_sums(problem, standard, at, clip, limit)._secret * limit / 2**30
+            return Curvature(np.diag(np.diag(upper)), released.error)
+
+        monkeypatch.setattr(select_refit, "noisy_curvature", exact)
+        self.caught(Case(SELECT_REFIT, 2, parameters={"epsilon": 50.0}))
+
+    def test_noise_of_the_curvature_that_follows_the_labels(self, monkeypatch):
+        from hardzero.methods import select_refit
+
+        original = select_refit.noisy_curvature
+
+        def followed(problem, standard, at, clip, noise, contributions, source):
+            share = 1 + np.count_nonzero(problem.targets) / problem.n_rows
+            return original(problem, standard, at, clip, noise * share, contributions, source)
+
+        monkeypatch.setattr(select_refit, "noisy_curvature", followed)
+        self.caught(Case(SELECT_REFIT, 2, parameters={"epsilon": 50.0}))
 
     def test_features_dropped_because_no_row_has_them(self, monkeypatch):
         kind = hardzero.SparsePrivateLogisticRegression

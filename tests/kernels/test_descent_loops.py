@@ -1,5 +1,7 @@
 """The descent's compiled loops and plain NumPy give the same bits, in any storage and with any number of threads."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +17,6 @@ seeds = st.integers(0, 2**32)
 # Fewer rows than a block, one block, a row more, several blocks.
 row_counts = st.sampled_from([1, 2, 7, 63, 1023, 1024, 1025, 3000])
 densities = st.sampled_from([0.0, 0.05, 0.5, 1.0])
-PLAIN_ONE = RESIDUAL_ONE / 2
 
 
 def table_of(rng, n_rows, n_features, density):
@@ -159,14 +160,14 @@ lengths = st.floats(0, 1e4) | st.sampled_from([0.0, 5e-324, 1e-300, 1e300])
 
 
 @st.composite
-def rows_to_clip(draw):
+def rows_to_weigh(draw):
     outputs = draw(st.sampled_from([1, 2, 3, 7, 8, 9, 16, 20, 128, 130]))
-    n_rows = draw(st.integers(1, 40))
+    n_rows = draw(st.sampled_from([1, 2, 63, 64, 65]) | st.integers(1, 40))  # several classes go by 64 rows
     rng = np.random.default_rng(draw(seeds))
     pool = np.array(draw(st.lists(margins, min_size=4, max_size=30)))
     squares = np.array(draw(st.lists(lengths, min_size=4, max_size=30)))
     targets = rng.integers(0, 2, (n_rows, 1)) * 1.0 if outputs == 1 else rng.integers(0, outputs, n_rows)
-    width = draw(st.sampled_from([1, outputs]))
+    width = draw(st.sampled_from([1, outputs]))  # masks differ between outputs, and so do lengths then
     return (
         rng.choice(pool, (n_rows, outputs)),
         rng.standard_normal(outputs),
@@ -175,18 +176,98 @@ def rows_to_clip(draw):
     )
 
 
-@given(rows_to_clip(), st.floats(0.01, 100.0))
-def test_clipped_codes_have_the_same_bits_at_every_place(rows, limit):
+limits = st.floats(0.01, 100.0)
+
+
+def every_label(at):
+    """Targets that give all rows the same label, for each label."""
+    if at.shape[1] == 1:
+        return [np.full((len(at), 1), label) for label in (0.0, 1.0)]
+    return [np.full(len(at), label) for label in range(at.shape[1])]
+
+
+@given(rows_to_weigh(), limits)
+def test_weighted_codes_have_the_same_bits_at_every_place(rows, limit):
     at, offset, targets, squares = rows
-    clipped, plain = kernels.clipped_codes(*rows, limit, RESIDUAL_ONE, PLAIN_ONE)
-    expected = reference.clipped_codes(*rows, limit, RESIDUAL_ONE, PLAIN_ONE)
-    assert np.array_equal(clipped, expected[0])
-    assert np.array_equal(plain, expected[1])
-    assert np.abs(clipped).max() <= RESIDUAL_ONE
+    codes, bends = kernels.weighted_codes(*rows, limit, RESIDUAL_ONE)
+    expected = reference.weighted_codes(*rows, limit, RESIDUAL_ONE)
+    assert np.array_equal(codes, expected[0])
+    assert np.array_equal(bends, expected[1])
+    assert np.abs(codes).max() <= RESIDUAL_ONE
+    assert bends.min() >= 0
+    assert bends.max() <= RESIDUAL_ONE // 4
     last = slice(len(at) - 1, None)
-    alone = kernels.clipped_codes(at[last], offset, targets[last], squares[last], limit, RESIDUAL_ONE, PLAIN_ONE)
-    assert np.array_equal(alone[0], clipped[last])
-    assert np.array_equal(alone[1], plain[last])
+    alone = kernels.weighted_codes(at[last], offset, targets[last], squares[last], limit, RESIDUAL_ONE)
+    assert np.array_equal(alone[0], codes[last])
+    assert np.array_equal(alone[1], bends[last])
+
+
+@given(rows_to_weigh(), limits, seeds)
+def test_a_rows_weighted_codes_do_not_depend_on_the_other_rows(rows, limit, seed):
+    at, offset, targets, squares = rows
+    whole = np.hstack(kernels.weighted_codes(*rows, limit, RESIDUAL_ONE))
+    rng = np.random.default_rng(seed)
+    some = rng.permutation(len(at))[: rng.integers(1, len(at) + 1)]
+    part = kernels.weighted_codes(at[some], offset, targets[some], squares[some], limit, RESIDUAL_ONE)
+    assert np.array_equal(np.hstack(part), whole[some])
+
+
+@given(rows_to_weigh(), limits)
+def test_a_rows_weight_does_not_see_its_label(rows, limit):
+    """Curvatures are the same for every label, and so is the factor between a residual and its code."""
+    at, offset, _, squares = rows
+    chance = reference.sigmoids(at + offset) if at.shape[1] == 1 else reference.softmaxes(at + offset)
+    _, bends = kernels.weighted_codes(*rows, limit, RESIDUAL_ONE)
+    coded = []
+    for labels in every_label(at):
+        codes, same = kernels.weighted_codes(at, offset, labels, squares, limit, RESIDUAL_ONE)
+        assert np.array_equal(same, bends)
+        coded.append(codes.astype(np.int64))
+    if at.shape[1] == 1:
+        residuals = [chance, chance - 1.0]
+    else:
+        residuals = [chance - (np.arange(at.shape[1]) == label) for label in range(at.shape[1])]
+    # The weight, as the label with the largest residual, at least a half, shows it.
+    sizes = np.array([np.abs(residual).max(axis=1) for residual in residuals])
+    shown = np.array([np.abs(codes).max(axis=1) for codes in coded])
+    best = sizes.argmax(axis=0), np.arange(len(at))
+    weight = shown[best] / sizes[best]  # too small by less than 2
+    for residual, codes in zip(residuals, coded, strict=True):
+        assert np.all(np.abs(codes - residual * weight[:, None]) < 1 + 2 * np.abs(residual) + 1e-6)
+
+
+def squared_gradients(codes, squares):
+    """Squared lengths of all rows in rational arithmetic, at the very doubles that are used."""
+    for row, parts in zip(codes, np.broadcast_to(squares, codes.shape), strict=True):
+        yield sum(int(code) ** 2 * Fraction(float(square)) for code, square in zip(row, parts, strict=True))
+
+
+@given(rows_to_weigh(), limits)
+def test_no_rows_gradient_is_longer_than_the_limit_for_any_label(rows, limit):
+    """Up to the rounding that the caller's limit allows for."""
+    at, offset, _, squares = rows
+    longest = (Fraction(limit) * RESIDUAL_ONE) ** 2 * (1 + Fraction(1, 10**9))
+    for labels in every_label(at):
+        codes, _ = kernels.weighted_codes(at, offset, labels, squares, limit, RESIDUAL_ONE)
+        assert all(square <= longest for square in squared_gradients(codes, squares))
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_the_limit_is_reached_by_the_label_that_fits_least_and_short_rows_are_left_alone(outputs):
+    at, limit = np.full((1, outputs), 0.0), 0.3
+    at[0, 0] = 2.0
+    lengths = []
+    for square in (100.0, 1e-4):
+        for labels in every_label(at):
+            codes, bends = kernels.weighted_codes(
+                at, np.zeros(outputs), labels, np.full((1, 1), square), limit, RESIDUAL_ONE
+            )
+            lengths.append(float(next(squared_gradients(codes, np.full((1, 1), square)))) ** 0.5 / RESIDUAL_ONE)
+    labels = max(outputs, 2)
+    assert max(lengths[:labels]) == pytest.approx(limit, rel=1e-4)
+    assert min(lengths[:labels]) < 0.6 * limit  # the weight is that of the other label
+    chance = (reference.sigmoids if outputs == 1 else reference.softmaxes)(at)
+    assert bends == pytest.approx(chance * (1 - chance) * RESIDUAL_ONE, abs=1)  # the short row has weight 1
 
 
 @given(st.integers(1, 300), seeds)
@@ -216,13 +297,11 @@ def everything(n_rows=5000, outputs=2):
     weights = rng.integers(-(2**20), 2**20, size=(9, outputs))
     at = kernels.split_margins(split, weights, 2.0**-36)
     targets = rng.integers(0, 2, (n_rows, 1)) * 1.0 if outputs == 1 else rng.integers(0, outputs, n_rows)
-    clipped = kernels.clipped_codes(
-        at, np.zeros(outputs), targets, np.ones((n_rows, 1)), 0.3, RESIDUAL_ONE, PLAIN_ONE
-    )
+    weighted = kernels.weighted_codes(at, np.zeros(outputs), targets, np.ones((n_rows, 1)), 0.3, RESIDUAL_ONE)
     squares = kernels.add_squares(Lines(table), np.zeros(9), np.ones(9), np.zeros(9), np.zeros(n_rows))
     scaled = kernels.scaled_codes(table.T / 7.0, np.full(9, -1.0), np.ones(9), np.full(9, 3.0))
-    totals, square_sums = kernels.code_totals(clipped[0]), kernels.square_sums(Lines(table), codes[:, 0])
-    return [at, *clipped, squares, scaled, totals, square_sums, kernels.split_column_sums(split, codes), split.words]
+    totals, square_sums = kernels.code_totals(weighted[0]), kernels.square_sums(Lines(table), codes[:, 0])
+    return [at, *weighted, squares, scaled, totals, square_sums, kernels.split_column_sums(split, codes), split.words]
 
 
 @pytest.mark.parametrize("outputs", [1, 3])

@@ -7,37 +7,52 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, sparse
+from scipy import sparse
 from scipy.special import expit
 
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.methods import select_refit
+from hardzero.methods.inference import Estimate, NullChances
 from hardzero.methods.select_refit import (
     Screen,
+    clear_of_noise,
+    in_public_units,
+    judged,
     largest,
-    mean_curvature,
+    may_be_kept,
     plan_select_refit,
     screen_features,
     select_and_refit,
     start_intercept,
 )
-from hardzero.optim.frank_wolfe import Problem
+from hardzero.optim.frank_wolfe import Evidence, Problem, Weights
 from hardzero.optim.losses import Logistic, Squared
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget, Neighbours
-from hardzero.privacy.events import PureRelease, Selection
+from hardzero.privacy.events import GaussianRelease, PureRelease, Repeated, Selection
 from hardzero.privacy.randomness import SeededSource
 
+from ..guarantee.replay import taped
 from ..optim.cases import dense_and_sparse, every_loss, every_relation, on_drawn_neighbours
 from ..optim.neighbours import neighbours_of, problem_of, records, within
 from ..optim.recorder import recording
+from ..optim.test_descent import standard_of
 
 # --- Plans --------------------------------------------------------------------------------------------------------
 
 EPSILONS = [0.01, 0.1, 1.0, 10.0, 1000.0]
 ROWS = [50, 1000, 30_000, 10**6]
 FEATURES = [1, 2, 30, 1000, 10**5]
+
+
+def noises(plan):
+    """The noise of every Gaussian release, in their order."""
+    releases = plan.releases
+    rate = [] if releases.screen is None else [releases.screen.rate_noise]
+    last = [] if releases.curvature_noise is None else [releases.curvature_noise]
+    steps = [pace.noise for pace, _ in releases.stages for _ in range(pace.steps)]
+    return [*rate, releases.moments_noise, *steps, *last]
 
 
 @every_relation
@@ -47,22 +62,26 @@ def test_plans_are_sensible_and_within_the_budget(epsilon, outputs, relation):
     for n, p, delta in itertools.product(ROWS, FEATURES, [1e-9, 1e-3]):
         budget = Budget(epsilon, delta)
         plan = plan_select_refit(budget, relation, n, p, outputs)
+        releases = plan.releases
         assert plan.spent <= budget
         assert plan.spent.epsilon > 0.99 * epsilon  # and next to nothing is wasted
         assert plan.spent == accounting.spent(plan.events, delta)
+        assert plan.events == releases.events
         assert plan == plan_select_refit(budget, relation, n, p, outputs)
-        assert len(plan.stages) in (1, 3)
-        left = p if plan.screen is None else plan.screen.kept
+        assert len(releases.stages) in (1, 3)
+        left = p if releases.screen is None else releases.screen.kept
         assert type(left) is int
         assert 1 <= left <= p
-        sizes = [left * outputs, *(stage.kept for stage in plan.stages)]
+        sizes = [left * outputs, *(stage.kept for stage in releases.stages)]
         assert sizes == sorted(sizes, reverse=True)
         assert 1 <= sizes[-1] <= outputs * max(1, int(2 * math.sqrt(p)))
-        for stage in plan.stages:
-            assert type(stage.steps) is int
-            assert type(stage.kept) is int
-            assert 8 <= stage.steps <= 300
-            assert stage.noise > 0
+        for pace, kept in releases.stages:
+            assert type(pace.steps) is int
+            assert type(kept) is int
+            assert 8 <= pace.steps <= 300
+            assert 0 < pace.tail < 1
+        assert min(noises(plan)) > 0
+        assert plan.leaning >= 5
 
 
 @every_relation
@@ -70,27 +89,130 @@ def test_plans_are_sensible_and_within_the_budget(epsilon, outputs, relation):
 def test_no_more_features_than_allowed_are_planned(limit, relation):
     for epsilon, n, p, outputs in itertools.product(EPSILONS, ROWS, FEATURES, [1, 4]):
         plan = plan_select_refit(Budget(epsilon, 1e-5), relation, n, p, outputs, limit)
-        assert outputs <= plan.stages[-1].kept <= outputs * min(limit, p)
+        assert outputs <= plan.releases.stages[-1].kept <= outputs * min(limit, p)
         assert plan.spent <= plan.budget
 
 
+def cost_by_hand(releases):
+    """Zero-concentrated privacy of what will be drawn, added up from the plan's numbers; and that of each part."""
+    parts = {
+        "length": releases.length_eta**2 / 8,
+        "moments": 1 / (2 * releases.moments_noise**2),
+        "descents": sum(pace.steps / (2 * pace.noise**2) for pace, _ in releases.stages),
+    }
+    if releases.screen is not None:
+        parts["rates"] = 1 / (2 * releases.screen.rate_noise**2)
+        parts["screen"] = releases.screen.kept * releases.screen.eta**2 / 8
+    if releases.curvature_noise is not None:
+        parts["curvature"] = 1 / (2 * releases.curvature_noise**2)
+    return sum(parts.values()), parts
+
+
+LAYOUTS = {  # ε, rows, features: without and with a screen and a curvature
+    "plain": (1.0, 1000, 20),
+    "screen": (1.0, 1000, 5000),
+    "curvature": (1.0, 30_000, 20),
+    "one descent": (1.0, 30_000, 2),
+    "all": (30.0, 3000, 40_000),
+}
+
+
 @every_relation
-def test_every_release_of_a_plan_is_charged(relation):
-    """The cost of what will be drawn, added up by hand."""
-    for n, p in [(1000, 20), (1000, 5000)]:
-        plan = plan_select_refit(Budget(1.0, 1e-6), relation, n, p, 1)
-        rho = plan.length_eta**2 / 8 + 1 / (2 * plan.moments_noise**2)
-        rho += sum(stage.steps / (2 * stage.noise**2) for stage in plan.stages)
-        assert (plan.screen is None) == (p == 20)
-        if plan.screen is not None:
-            rho += 1 / (2 * plan.screen.rate_noise**2) + plan.screen.kept * plan.screen.eta**2 / 8
-        assert sum(event.cost.rho for event in plan.events) == pytest.approx(rho, rel=1e-12)
-        assert rho <= accounting.rho_of_budget(plan.budget)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_release_of_a_plan_is_charged(layout, relation):
+    """The cost of what will be drawn, added up by hand, and the shares of the parts."""
+    epsilon, n, p = LAYOUTS[layout]
+    limit = 2 if layout == "all" else None
+    plan = plan_select_refit(Budget(epsilon, 1e-6), relation, n, p, 1, limit)
+    rho, parts = cost_by_hand(plan.releases)
+    assert ("screen" in parts) == (layout in ("screen", "all"))
+    assert ("curvature" in parts) == (layout in ("curvature", "one descent", "all"))
+    assert sum(event.cost.rho for event in plan.events) == pytest.approx(rho, rel=1e-12)
+    # Exactly accounted for, the same budget holds more than by zero-concentrated privacy, and never less.
+    assert rho >= accounting.rho_of_budget(plan.budget) * (1 - 1e-3)
+    left = 1 - (0.27 if "screen" in parts else 0)
+    shares = {"length": 0.02, "moments": 0.08, "curvature": 0.1, "rates": 0.02 / left, "screen": 0.25 / left}
+    shares["descents"] = 0.9 - ("curvature" in parts) * 0.1
+    for name, part in parts.items():
+        assert part / rho == pytest.approx(shares[name] * left, rel=1e-9), name
+    stages = [pace.steps / (2 * pace.noise**2) / parts["descents"] for pace, _ in plan.releases.stages]
+    assert stages == pytest.approx([1.0] if layout == "one descent" else [0.25, 0.25, 0.5])
+
+
+@every_relation
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_events_of_a_plan_are_all_its_releases_in_the_order_of_time(layout, relation):
+    epsilon, n, p = LAYOUTS[layout]
+    plan = plan_select_refit(Budget(epsilon, 1e-6), relation, n, p, 1, 2 if layout == "all" else None)
+    releases, expected = plan.releases, []
+    if releases.screen is not None:
+        expected += [("gaussian", releases.screen.rate_noise)] + [
+            ("select", releases.screen.eta)
+        ] * releases.screen.kept
+    expected += [("select", releases.length_eta), ("gaussian", releases.moments_noise)]
+    expected += [("gaussian", pace.noise) for pace, _ in releases.stages for _ in range(pace.steps)]
+    if releases.curvature_noise is not None:
+        expected.append(("gaussian", releases.curvature_noise))
+    assert charged_for(plan) == expected
+
+
+def charged_for(plan):
+    """Every single release that is charged for, its kind and its noise or range, in the order of the events."""
+    single = []
+    for event in plan.events:
+        times, one = (event.times, event.event) if isinstance(event, Repeated) else (1, event)
+        assert isinstance(one, GaussianRelease | Selection)
+        what = ("gaussian", one.noise) if isinstance(one, GaussianRelease) else ("select", one.eta)
+        single += [what] * times
+    return single
+
+
+def has_curvature(*args):
+    return plan_select_refit(*args).releases.curvature_noise is not None
+
+
+def test_the_curvature_is_released_for_two_classes_and_where_the_signal_allows_it():
+    budget, relation = Budget(1.0, 1e-6), Neighbours.ZERO_OUT
+    for p, limit in itertools.product([1, 2, 30, 1000], [None, 1, 3, 50]):
+        known = [has_curvature(budget, relation, n, p, 1, limit) for n in np.geomspace(50, 10**7, 60).astype(int)]
+        assert known == sorted(known)  # from some number of rows on, and not below
+        assert known[-1]
+        assert not known[0]
+        signal = math.sqrt(2 * accounting.rho_left(budget))
+        first = np.geomspace(50, 10**7, 60).astype(int)[known.index(True)]
+        kept = plan_select_refit(budget, relation, int(first), p, 1, limit).releases.stages[-1].kept
+        assert first * signal >= 14 * kept**1.5
+    for outputs in (3, 10):
+        assert not any(has_curvature(budget, relation, n, 5, outputs) for n in (1000, 10**6, 10**7))
+
+
+def test_where_there_is_no_curvature_its_share_is_not_held_back():
+    budget = Budget(1.0, 1e-6)
+    few, many = (cost_by_hand(plan_select_refit(budget, Neighbours.ZERO_OUT, n, 5, 1).releases) for n in (100, 10**6))
+    assert "curvature" not in few[1]
+    assert few[1]["descents"] / few[0] == pytest.approx(0.9)
+    assert many[1]["descents"] / many[0] == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("rate", [None, 0.05, 0.2])
+def test_a_false_discovery_rate_is_passed_on_and_costs_nothing(rate):
+    plain, wished = (
+        plan_select_refit(Budget(1.0, 1e-6), Neighbours.ZERO_OUT, 5000, 30, 1, None, asked) for asked in (None, rate)
+    )
+    assert wished.false_discoveries == rate
+    assert (wished.releases, wished.spent) == (plain.releases, plain.spent)
+
+
+def test_leaning_to_noise_fades_with_the_signal():
+    plans = [plan_select_refit(Budget(1.0, 1e-6), Neighbours.ZERO_OUT, n, 30, 1) for n in (100, 10**4, 10**7)]
+    leanings = [plan.leaning for plan in plans]
+    assert leanings == sorted(leanings, reverse=True)
+    assert leanings[-1] == pytest.approx(5, abs=0.01)
 
 
 def test_replace_one_buys_fewer_steps_than_the_others():
     zero_out, replace_one, add_remove = (
-        sum(stage.steps for stage in plan_select_refit(Budget(1.0, 1e-6), relation, 10_000, 50, 1).stages)
+        sum(pace.steps for pace, _ in plan_select_refit(Budget(1.0, 1e-6), relation, 10_000, 50, 1).releases.stages)
         for relation in Neighbours
     )
     assert replace_one < zero_out == add_remove
@@ -177,15 +299,18 @@ def test_screening_finds_the_features_that_matter():
 
 @dense_and_sparse
 @every_loss
-@pytest.mark.parametrize("budget", [Budget(1.0, 1e-3), Budget(300.0, 1e-3)], ids=["screen", "no-screen"])
+@pytest.mark.parametrize(
+    "budget", [Budget(1.0, 1e-3), Budget(300.0, 1e-3), Budget(2000.0, 1e-3)], ids=["screen", "no-screen", "curvature"]
+)
 @settings(max_examples=15)
 @given(st.data())
 def test_no_release_of_a_fit_moves_too_far_when_a_record_is_replaced(budget, loss, store, data):
-    """From the class rates to the last gradient, all along one released path."""
+    """From the class rates to the last gradient and the curvature, all along one released path."""
     X, y = data.draw(records(loss, most_rows=6, most_features=6))
     relation = Neighbours.REPLACE_ONE
     sides = neighbours_of(relation, X, y)
-    plan = plan_select_refit(budget, relation, len(sides[0][0]), X.shape[1], loss.outputs)
+    limit = 1 if budget.epsilon == 2000.0 else None
+    plan = plan_select_refit(budget, relation, len(sides[0][0]), X.shape[1], loss.outputs, limit)
     runs = []
     for side in sides:
         with recording(seed=14, spread=0.1) as recorder:
@@ -193,32 +318,72 @@ def test_no_release_of_a_fit_moves_too_far_when_a_record_is_replaced(budget, los
         runs.append(recorder)
     one, other = runs
     assert one.sigmas == other.sigmas
-    rate = [] if plan.screen is None else [plan.screen.rate_noise]
-    noises = [*rate, plan.moments_noise, *(stage.noise for stage in plan.stages for _ in range(stage.steps))]
-    for a, b, sigma, noise in zip(one.sums, other.sums, one.sigmas, noises, strict=True):
+    assert limit is None or loss.outputs > 1 or plan.releases.curvature_noise is not None
+    for a, b, sigma, noise in zip(one.sums, other.sums, one.sigmas, noises(plan), strict=True):
         assert within(a, b, sigma / noise)
-    selections = [] if plan.screen is None else [plan.screen.eta] * plan.screen.kept
-    assert one.etas == [*selections, plan.length_eta]
+    screen = plan.releases.screen
+    assert one.etas == [*([] if screen is None else [screen.eta] * screen.kept), plan.releases.length_eta]
     assert scores_within(one, other)
 
 
 @every_loss
-def test_a_fit_makes_the_releases_of_its_plan_and_no_others(loss):
+@pytest.mark.parametrize("epsilon", [1.0, 100.0], ids=["screen", "curvature"])
+def test_a_fit_makes_the_releases_of_its_plan_and_no_others(loss, epsilon):
     rng = np.random.default_rng(15)
-    X, y = rng.uniform(-1, 1, size=(200, 300)), rng.integers(0, max(loss.outputs, 2), size=200)
-    plan = plan_select_refit(Budget(1.0, 1e-4), Neighbours.ZERO_OUT, 200, 300, loss.outputs)
-    assert plan.screen is not None
+    p = 300 if epsilon == 1.0 else 12
+    X, y = rng.uniform(-1, 1, size=(200, p)), rng.integers(0, max(loss.outputs, 2), size=200)
+    plan = plan_select_refit(Budget(epsilon, 1e-4), Neighbours.ZERO_OUT, 200, p, loss.outputs)
+    screen, stages = plan.releases.screen, plan.releases.stages
+    assert (screen is None) == (epsilon == 100.0)
     with recording(spread=0.1) as recorder:
         weights = select_and_refit(problem_of(loss, X, y), plan, None)
-    assert len(recorder.scores) == plan.screen.kept + 1
-    assert len(recorder.sums) == 2 + sum(stage.steps for stage in plan.stages)
     lengths = [len(sums) for sums in recorder.sums]
-    assert lengths[:2] == [loss.outputs, 2 * plan.screen.kept + loss.outputs]
+    left = p if screen is None else screen.kept
+    assert len(recorder.scores) == 1 + (0 if screen is None else screen.kept)
+    expected = [] if screen is None else [loss.outputs]
+    expected.append(2 * left + loss.outputs)
     # The first descent moves every weight, later ones those that the one before kept.
-    kept = [plan.screen.kept * loss.outputs, *(stage.kept for stage in plan.stages[:-1])]
-    expected = [size for size, stage in zip(kept, plan.stages, strict=True) for _ in range(stage.steps)]
-    assert lengths[2:] == [size + loss.outputs for size in expected]
-    assert 1 <= np.count_nonzero(weights.coef) <= plan.stages[-1].kept
+    sizes = [left * loss.outputs, *(kept for _, kept in stages[:-1])]
+    expected += [
+        size + 2 * loss.outputs for size, (pace, _) in zip(sizes, stages, strict=True) for _ in range(pace.steps)
+    ]
+    if plan.releases.curvature_noise is not None:
+        expected.append((sizes[-1] + 1) * (sizes[-1] + 2) // 2)
+    assert lengths == expected
+    assert (plan.releases.curvature_noise is not None) == (epsilon == 100.0 and loss.outputs == 1)
+    assert 1 <= np.count_nonzero(weights.coef) <= stages[-1].kept
+
+
+def calls_of(problem, plan):
+    """Every use of a mechanism in a fit, its kind and its noise or range, in the order of time."""
+    with taped() as tape:
+        select_and_refit(problem, plan, SeededSource(43))
+    return [(call.mechanism, call.public["sigma" if call.mechanism == "gaussian" else "eta"]) for call in tape.calls]
+
+
+def is_charged_in_order(problem, plan):
+    """Whether a fit uses the mechanisms as its events say, one after the other, selections with the same ranges.
+
+    That σ is the noise of the event times the sensitivity, tests on neighbours say.
+    """
+    called, charged = calls_of(problem, plan), charged_for(plan)
+    return [kind for kind, _ in called] == [kind for kind, _ in charged] and all(
+        one == other for (kind, one), (_, other) in zip(called, charged, strict=True) if kind == "select"
+    )
+
+
+@every_relation
+@every_loss
+@pytest.mark.parametrize("layout", ["screen", "plain", "curvature"])
+def test_mechanisms_are_used_in_the_order_of_the_events(layout, loss, relation):
+    """The accountant believes that order."""
+    rng = np.random.default_rng(45)
+    p = 300 if layout == "screen" else 12
+    X, y = rng.uniform(-1, 1, size=(200, p)), rng.integers(0, max(loss.outputs, 2), size=200)
+    epsilon = {"screen": 1.0, "plain": 2.0, "curvature": 100.0}[layout]
+    plan = plan_select_refit(Budget(epsilon, 1e-4), relation, 200, p, loss.outputs)
+    assert (plan.releases.curvature_noise is not None) == (layout == "curvature" and loss.outputs == 1)
+    assert is_charged_in_order(problem_of(loss, X, y), plan)
 
 
 # --- Post-processing ----------------------------------------------------------------------------------------------
@@ -242,15 +407,113 @@ def test_largest_breaks_ties_in_order_and_leaves_the_mask_alone():
     assert mask.tolist() == [[True, True, False, True]]
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.5, 2.0, 4.0])
-@pytest.mark.parametrize("centre", [-3.0, 0.0, 1.5])
-def test_mean_curvature_is_the_integral(spread, centre):
-    def part(z):
-        p = expit(centre + spread * z)
-        return p * (1 - p) * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+def chances_of(likely):
+    likely = np.atleast_2d(np.asarray(likely, dtype=float))
+    return NullChances(likely, likely)
 
-    expected = integrate.quad(part, -12, 12, limit=200)[0]
-    assert mean_curvature(spread, centre) == pytest.approx(expected, rel=0.01)
+
+def test_weights_likelier_to_be_noise_are_dropped_and_the_best_one_never():
+    standard = standard_of(np.zeros(4), np.ones(4))
+    coef, mask = np.array([[0.1, 5.0, 1.0, 2.0]]), np.array([[True, True, True, False]])
+    assert clear_of_noise(coef, mask, standard, chances_of([0.1, 0.74, 0.76, 0.0])).tolist() == [
+        [True, True, False, False]
+    ]
+    # The one most likely to matter is the largest after its chance to be noise was taken off.
+    assert clear_of_noise(coef, mask, standard, chances_of([0.9, 0.99, 0.8, 0.0])).tolist() == [
+        [False, False, True, False]
+    ]
+    assert clear_of_noise(coef, mask, standard, chances_of([1.0, 1.0, 1.0, 1.0])).sum() == 1
+
+
+@pytest.mark.parametrize("error", [1e-3, 0.019])
+def test_features_that_may_be_empty_are_kept_only_where_they_are_clear(error):
+    """Whose released variance is not beyond two standard errors."""
+    standard = standard_of(np.zeros(3), np.ones(3), [1.9 * error, 2.1 * error, -1.0], error=error)
+    assert may_be_kept(standard, chances_of([0.3, 0.3, 0.3])).tolist() == [[False, True, False]]
+    assert may_be_kept(standard, chances_of([0.2, 0.9, 0.25])).tolist() == [[True, True, True]]
+
+
+def test_a_mean_off_zero_makes_a_variance_less_sure():
+    standard = standard_of([0.0, 1.0], np.ones(2), [0.003, 0.003], error=1e-3)
+    assert may_be_kept(standard, chances_of([0.5, 0.5])).tolist() == [[True, False]]
+
+
+def test_moments_that_are_all_noise_say_nothing_of_any_feature():
+    standard = standard_of(np.zeros(3), np.ones(3), [-1.0, 0.0, 0.01], error=0.021)
+    assert may_be_kept(standard, chances_of([1.0, 1.0, 1.0])).all()
+
+
+def estimate_of(coef, errors, correlation=0.0):
+    """A law of weights that share one correlation, and an intercept apart from them."""
+    errors = np.append(errors, 0.1)
+    matrix = np.full((len(errors), len(errors)), correlation)
+    matrix[-1] = matrix[:, -1] = 0.0
+    np.fill_diagonal(matrix, 1.0)
+    return Estimate(np.append(coef, 0.3), matrix * np.outer(errors, errors))
+
+
+COVERS = "the weights of this test"
+
+
+def test_judged_weights_have_evidence_where_they_are_kept_and_nowhere_else():
+    estimate = estimate_of([2.0, -1.0, 0.1], [0.1, 0.1, 0.1])
+    kept = np.array([True, False, True])
+    weights = judged(estimate, kept, np.array([0.0, 0.0, 0.5]), 10, None, COVERS)
+    assert weights.coef.tolist() == [[2.0, 0.0, 0.1]]
+    assert weights.intercept.tolist() == [0.3]
+    assert np.isnan(weights.evidence.standard_error).tolist() == [[False, True, False]]
+    assert weights.evidence.standard_error[0, [0, 2]] == pytest.approx([0.1, 0.1])
+    assert weights.evidence.q_value[0, 0] < 0.01
+    assert weights.evidence.covers == COVERS
+    assert weights.evidence.q_value[0, 1] == 1.0
+    assert weights.evidence.q_value[0, 2] >= 0.5
+
+
+def test_what_is_dropped_is_taken_for_zero_by_those_that_are_left():
+    """Correlated estimates: the law of the rest, given that the others are zero."""
+    estimate = estimate_of([1.0, 1.0], [0.5, 0.5], correlation=0.8)
+    weights = judged(estimate, np.array([True, False]), np.zeros(2), 2, None, COVERS)
+    assert weights.coef[0, 0] == pytest.approx(1.0 - 0.8 * 1.0)
+    assert weights.evidence.standard_error[0, 0] == pytest.approx(0.5 * math.sqrt(1 - 0.8**2))
+
+
+@pytest.mark.parametrize(("rate", "left"), [(None, 3), (0.6, 3), (0.3, 2), (1e-3, 1), (1e-300, 0)])
+def test_only_weights_within_a_wished_false_discovery_rate_are_kept(rate, left):
+    estimate = estimate_of([5.0, 5.0, 5.0], [0.1, 0.1, 0.1])
+    weights = judged(estimate, np.ones(3, dtype=bool), np.array([1e-4, 0.2, 0.5]), 3, rate, COVERS)
+    assert np.count_nonzero(weights.coef) == left
+    assert np.array_equal(weights.coef[0] != 0, np.arange(3) < left)
+    assert np.array_equal(np.isfinite(weights.evidence.standard_error[0]), np.arange(3) < left)
+    assert np.all(weights.evidence.q_value[0, left:] == 1.0)
+
+
+def test_weights_and_evidence_go_to_the_places_and_units_of_their_features():
+    standard = standard_of([0.5, -0.25], [0.1, 2.0])
+    weights = Weights(
+        np.array([[3.0, 0.0]]), np.array([1.0]), Evidence(np.array([[0.3, 7.0]]), np.array([[0.01, 1.0]]), COVERS)
+    )
+    public = in_public_units(weights, standard, np.array([4, 1]), (1, 6))
+    assert public.coef == pytest.approx(np.array([[0, 0, 0, 0, 30.0, 0]]))
+    assert public.intercept == pytest.approx([1.0 - 30.0 * 0.5])
+    assert public.evidence.standard_error == pytest.approx(
+        np.array([[np.nan, 3.5, np.nan, np.nan, 3.0, np.nan]]), nan_ok=True
+    )
+    assert public.evidence.q_value.tolist() == [[1, 1, 1, 1, 0.01, 1]]
+    assert public.evidence.covers == COVERS
+    assert (
+        in_public_units(Weights(weights.coef, weights.intercept), standard, np.array([4, 1]), (1, 6)).evidence is None
+    )
+
+
+@given(st.integers(1, 3), st.integers(0, 1000))
+def test_margins_are_the_same_in_public_units(outputs, seed):
+    rng = np.random.default_rng(seed)
+    standard = standard_of(rng.uniform(-1, 1, 3), rng.uniform(0.02, 2, 3))
+    weights = Weights(rng.normal(size=(outputs, 3)), rng.normal(size=outputs))
+    public = in_public_units(weights, standard, np.array([5, 0, 2]), (outputs, 7))
+    X = rng.uniform(-1, 1, size=(20, 7))
+    z = (X[:, [5, 0, 2]] - standard.centre) / standard.scale
+    assert X @ public.coef.T + public.intercept == pytest.approx(z @ weights.coef.T + weights.intercept, abs=1e-8)
 
 
 def test_start_intercepts_are_those_of_the_base_rates():

@@ -4,28 +4,30 @@ Every test first runs the check on the library as it is, then on the twin.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
+from hardzero import SparsePrivateLogisticRegression
 from hardzero.data.bounded import RESIDUAL_ONE, BoundedData
 from hardzero.methods import select_refit
-from hardzero.methods.select_refit import plan_select_refit, select_and_refit
-from hardzero.optim import descent
+from hardzero.methods.select_refit import Releases, plan_select_refit
+from hardzero.optim import curvature, descent
 from hardzero.optim import standardise as standard
-from hardzero.optim.descent import noisy_descent, prepare_descent
+from hardzero.optim.descent import Pace, noisy_descent, prepare_descent
 from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.losses import Logistic, Softmax
-from hardzero.optim.standardise import Standard
 from hardzero.privacy import mechanisms
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.randomness import SeededSource
 
 from ..optim.cases import every_loss, every_relation
 from ..optim.neighbours import problem_of, within
-from ..optim.test_descent import gradients_of_both, worst_pair
+from ..optim.test_descent import gradients_of_both, standard_of, worst_pair
 from ..optim.test_standardise import length_scores, moments_of_both
-from .test_select_refit import scores_within, screens_of_both
+from .test_select_refit import cost_by_hand, is_charged_in_order, scores_within, screens_of_both
 
 LONG = np.array([[-1.0] * 4, [0.1] * 4, [1.0] * 4])
 LABELS = np.array([0, 0, 1])
@@ -39,52 +41,152 @@ def gradients_hold(loss, relation, contributions=None):
 # --- No clipping --------------------------------------------------------------------------------------------------
 
 
-def unclipped_codes(problem, standard, at, squares, clip):
+def unweighted_codes(problem, standard, at, squares, clip):
     """Residuals as they are: a row far from the centre pulls as hard as it likes."""
-    coef = at.coef / standard.scale
-    margins = problem.data.margins(coef) + (at.intercept - coef @ standard.centre)
-    codes = np.trunc(problem.loss.residual(margins, problem.targets) * RESIDUAL_ONE).astype(np.int64)
-    return codes, codes // 2
+    return descent.kernels.weighted_codes(
+        problem.data.margins(at.coef / standard.scale),
+        at.intercept - at.coef / standard.scale @ standard.centre,
+        problem.targets,
+        np.zeros_like(squares),
+        clip,
+        RESIDUAL_ONE,
+    )
 
 
 @every_relation
 @every_loss
-def test_gradients_without_clipping_are_caught(loss, relation, monkeypatch):
+def test_gradients_without_weights_are_caught(loss, relation, monkeypatch):
     assert gradients_hold(loss, relation)
-    monkeypatch.setattr(descent, "_clipped_codes", unclipped_codes)
+    monkeypatch.setattr(descent, "weighted_codes", unweighted_codes)
     assert not gradients_hold(loss, relation)
 
 
 @every_loss
-def test_clipping_each_class_by_itself_is_caught(loss, monkeypatch):
+def test_weighing_each_class_by_itself_is_caught(loss, monkeypatch):
     """K parts, each within the clip, are together longer by up to √K; for one output it is no fault."""
-    original = descent._clipped_codes
+    original = descent.weighted_codes
 
     def class_by_class(problem, standard, at, squares, clip):
-        codes, plain = original(problem, standard, at, squares, 1e5)
+        codes, bends = original(problem, standard, at, squares, 1e5)
         length = np.abs(codes) / RESIDUAL_ONE * np.sqrt(squares)
-        return np.trunc(codes * np.minimum(clip / np.maximum(length, 1e-300), 1.0)).astype(np.int64), plain
+        weight = np.minimum(clip * (1 - 1e-9) / np.maximum(length, 1e-300), 1.0)
+        return np.trunc(codes * weight).astype(np.int32), bends
 
-    monkeypatch.setattr(descent, "_clipped_codes", class_by_class)
+    monkeypatch.setattr(descent, "weighted_codes", class_by_class)
     assert gradients_hold(loss, Neighbours.ZERO_OUT) == (loss.outputs == 1)
+
+
+def test_a_weight_for_the_likeliest_label_is_caught(monkeypatch):
+    """Its gradient is the shortest: a label that surprises has one far beyond the limit."""
+
+    def holds():
+        pairs, sensitivity = gradients_of_both(*worst_pair(Logistic(), Neighbours.ZERO_OUT))
+        return all(within(one, other, sensitivity) for one, other in pairs)
+
+    assert holds()
+
+    def hopeful(problem, standard, at, squares, clip):
+        margins = problem.data.margins(at.coef / standard.scale)
+        offset = at.intercept - at.coef / standard.scale @ standard.centre
+        likeliest = (margins + offset > 0).astype(float)
+        short = np.abs(expit(margins + offset) - likeliest) * np.sqrt(squares)
+        weight = np.minimum(clip / np.maximum(short, 1e-300), 1.0)
+        residual = expit(margins + offset) - problem.targets
+        codes = np.trunc(residual * weight * RESIDUAL_ONE).astype(np.int32)
+        return codes, np.zeros_like(codes)
+
+    monkeypatch.setattr(descent, "weighted_codes", hopeful)
+    assert not holds()
+
+
+def one_row_holds(x, centre, scale):
+    """Three equal rows and two of them, at weights of zero."""
+    p = len(x)
+    X, y = np.tile(x, (3, 1)), np.array([0, 1, 1])
+    start = Weights(np.zeros((1, p)), np.zeros(1))
+    args = (Logistic(), Neighbours.ZERO_OUT, X, y, standard_of(centre, scale), np.ones((1, p), dtype=bool), start)
+    pairs, sensitivity = gradients_of_both(*args)
+    return all(within(one, other, sensitivity) for one, other in pairs)
 
 
 def test_lengths_that_forget_the_centre_are_caught(monkeypatch):
     """Rows near zero look short, but a sparse row is far from a centre that is not zero."""
+    rows_of_zeros = np.zeros(3), np.full(3, 0.9), np.full(3, 0.05)
+    assert one_row_holds(*rows_of_zeros)
+    original = BoundedData.row_squares
+    monkeypatch.setattr(BoundedData, "row_squares", lambda self, centre, scale: original(self, 0 * centre, scale))
+    assert not one_row_holds(*rows_of_zeros)
 
-    def rows_of_zeros():
-        p = 3
-        moved = Standard(np.full(p, 0.9), np.full(p, 0.05), np.ones(p), np.array([0.5]))
-        X, y = np.zeros((3, p)), np.array([0, 1, 1])
+
+@every_relation
+def test_lengths_that_forget_the_intercept_are_caught(relation, monkeypatch):
+    """It is a feature that is 1 in every row; clipped without it, a row at the limit is longer by its residual."""
+
+    def holds():
+        p = 1
+        X, y = np.array([[0.6], [0.0], [0.6]]), np.array([0, 1, 1])
         start = Weights(np.zeros((1, p)), np.zeros(1))
-        args = (Logistic(), Neighbours.ZERO_OUT, X, y, moved, np.ones((1, p), dtype=bool), start)
+        moments = standard_of(np.zeros(p), np.full(p, 0.4))
+        args = (Logistic(), relation, X, y, moments, np.ones((1, p), dtype=bool), start)
         pairs, sensitivity = gradients_of_both(*args)
         return all(within(one, other, sensitivity) for one, other in pairs)
 
-    assert rows_of_zeros()
-    original = BoundedData.row_squares
-    monkeypatch.setattr(BoundedData, "row_squares", lambda self, centre, scale: original(self, 0 * centre, scale))
-    assert not rows_of_zeros()
+    assert holds()
+    original = descent.row_squares
+    monkeypatch.setattr(descent, "row_squares", lambda *args: original(*args) - 1.0)
+    assert not holds()
+
+
+def test_curvatures_that_are_charged_as_half_of_what_is_released_are_caught(monkeypatch):
+    """An ordinary row that nothing is known about: its gradient is at the limit, and its curvature ¼."""
+    ordinary = np.array([0.5]), np.zeros(1), np.full(1, 0.5)
+    assert one_row_holds(*ordinary)
+    original = descent._standardised_sums
+
+    def doubled(data, standard, codes, mask):
+        residuals, bends = codes
+        return original(data, standard, (residuals, 2 * bends), mask)
+
+    monkeypatch.setattr(descent, "_standardised_sums", doubled)
+    assert not one_row_holds(*ordinary)
+
+
+# --- Weights that see the label -----------------------------------------------------------------------------------
+
+
+def clipped_by_residual(problem, standard, at, squares, clip):
+    """As it was once done: private, but a row that its label surprises counts for less, which moves the optimum."""
+    coef = at.coef / standard.scale
+    margins = problem.data.margins(coef) + (at.intercept - coef @ standard.centre)
+    residual, chance = problem.loss.residual(margins, problem.targets), expit(margins)
+    length = np.abs(residual) * np.sqrt(squares)
+    weight = np.minimum(clip * (1 - 1e-9) / np.maximum(length, 1e-300), 1.0) * RESIDUAL_ONE
+    return np.trunc(residual * weight).astype(np.int32), np.trunc(chance * (1 - chance) * weight).astype(np.int32)
+
+
+def fitted_slope(law, seed):
+    """Fitted weights along the true ones, where the model is right: 1, up to a standard error of 0.02."""
+    rng = np.random.default_rng(seed)
+    n, true = 20_000, np.array([2.0, -2.0, 2.0, -2.0])
+    X = np.clip(rng.standard_normal((n, 4)) / 3, -1, 1) if law == "normal" else rng.uniform(-1, 1, (n, 4))
+    y = rng.random(n) < expit(X @ true)
+    model = SparsePrivateLogisticRegression(1000.0, bounds=(-1, 1), classes=[False, True], random_state=seed)
+    return float(model.fit(X, y).coef_[0] @ true / (true @ true))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("law", ["uniform", "normal"])
+def test_a_clip_that_sees_the_label_is_caught_by_its_bias(law, seed, monkeypatch):
+    assert 0.95 < fitted_slope(law, seed) < 1.05
+    for module in (descent, curvature):
+        monkeypatch.setattr(module, "weighted_codes", clipped_by_residual)
+    assert fitted_slope(law, seed) > 1.15
+
+
+def test_a_clip_that_sees_the_label_is_private_all_the_same(monkeypatch):
+    """So that only its bias tells it from the right one: no check of sensitivities can."""
+    monkeypatch.setattr(descent, "weighted_codes", clipped_by_residual)
+    assert all(gradients_hold(Logistic(), relation) for relation in Neighbours)
 
 
 # --- Moments without the shrink -----------------------------------------------------------------------------------
@@ -164,8 +266,8 @@ def step_noise():
     """The noise of every step of a descent on many features, in units of σ."""
     rng = np.random.default_rng(40)
     X, y = rng.uniform(-1, 1, size=(50, P)), rng.integers(0, 2, size=50)
-    moments = Standard(np.zeros(P), np.full(P, 0.6), np.ones(P), np.array([0.5]))
-    plan = prepare_descent(Logistic(), moments, np.ones((1, P), dtype=bool), 50, 8, 1.0, 1)
+    moments = standard_of(np.zeros(P), np.full(P, 0.6))
+    plan = prepare_descent(Logistic(), moments, np.ones((1, P), dtype=bool), 50, Pace(8, 1.0, 0.5), 1)
     noises = []
     release = mechanisms.gaussian
 
@@ -191,7 +293,7 @@ def test_steps_have_fresh_noise_of_the_right_size_and_noise_drawn_once_is_caught
     noises = step_noise()
     assert len(noises) == 8
     assert largest_correlation(noises) < limit
-    assert noises.std() == pytest.approx(1.0, abs=0.06)  # 4008 values: five standard errors
+    assert noises.std() == pytest.approx(1.0, abs=0.06)  # 4016 values: five standard errors
     original = mechanisms.rounded_gaussian
     monkeypatch.setattr(
         mechanisms, "rounded_gaussian", lambda source, count, sigma: original(SeededSource(42), count, sigma)
@@ -202,30 +304,50 @@ def test_steps_have_fresh_noise_of_the_right_size_and_noise_drawn_once_is_caught
 # --- A release outside the plan -----------------------------------------------------------------------------------
 
 
-def releases(problem, plan):
-    """How many times something leaves the data in a whole fit."""
-    seen = []
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("gaussian", "select"):
-            original = getattr(mechanisms, name)
-            patch.setattr(
-                mechanisms, name, lambda *args, original=original, name=name: seen.append(name) or original(*args)
-            )
-        select_and_refit(problem, plan, SeededSource(43))
-    return len(seen)
-
-
-def test_a_second_look_at_the_moments_is_caught(monkeypatch):
+def small_problem(epsilon):
     rng = np.random.default_rng(44)
     problem = problem_of(Logistic(), rng.uniform(-1, 1, size=(300, 8)), rng.integers(0, 2, size=300))
-    plan = plan_select_refit(Budget(2.0, 1e-4), Neighbours.ZERO_OUT, 300, 8, 1)
-    charged = sum(getattr(event, "times", 1) for event in plan.events)
-    assert releases(problem, plan) == charged
-    original = select_refit.private_standard
+    return problem, plan_select_refit(Budget(epsilon, 1e-4), Neighbours.ZERO_OUT, 300, 8, 1)
+
+
+def done_twice(monkeypatch, name):
+    original = getattr(select_refit, name)
 
     def twice(*args):
         original(*args)
         return original(*args)
 
-    monkeypatch.setattr(select_refit, "private_standard", twice)
-    assert releases(problem, plan) == charged + 1
+    monkeypatch.setattr(select_refit, name, twice)
+
+
+@pytest.mark.parametrize("name", ["typical_length", "private_standard", "noisy_descent", "noisy_curvature"])
+def test_anything_released_twice_is_caught(name, monkeypatch):
+    problem, plan = small_problem(50.0)
+    assert is_charged_in_order(problem, plan)
+    done_twice(monkeypatch, name)
+    assert not is_charged_in_order(problem, plan)
+
+
+def test_a_curvature_that_is_not_charged_for_is_caught(monkeypatch):
+    """By what is used, and by the cost added up by hand; the budget that it leaves over goes to the rest."""
+    problem, plan = small_problem(50.0)
+    assert plan.releases.curvature_noise is not None
+    assert is_charged_in_order(problem, plan)
+    right, _ = cost_by_hand(plan.releases)
+    assert sum(event.cost.rho for event in plan.events) == pytest.approx(right)
+    original = Releases.events.fget
+    monkeypatch.setattr(Releases, "events", property(lambda self: original(replace(self, curvature_noise=None))))
+    _, plan = small_problem(50.0)
+    assert plan.releases.curvature_noise is not None
+    assert not is_charged_in_order(problem, plan)
+    wrong, _ = cost_by_hand(plan.releases)
+    assert sum(event.cost.rho for event in plan.events) < 0.95 * wrong
+
+
+def test_events_in_another_order_than_that_of_time_are_caught(monkeypatch):
+    """The accountant would believe them."""
+    problem, plan = small_problem(50.0)
+    assert is_charged_in_order(problem, plan)
+    original = Releases.events.fget
+    monkeypatch.setattr(Releases, "events", property(lambda self: original(self)[::-1]))
+    assert not is_charged_in_order(problem, small_problem(50.0)[1])

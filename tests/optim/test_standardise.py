@@ -79,6 +79,38 @@ def test_the_moments_are_what_they_say(store):
     part = standard.subset(np.array([2, 0]))
     assert part.scale.tolist() == standard.scale[[2, 0]].tolist()
     assert part.spread.tolist() == standard.spread[[2, 0]].tolist()
+    assert part.variance.tolist() == standard.variance[[2, 0]].tolist()
+    assert part.variance_error.tolist() == standard.variance_error[[2, 0]].tolist()
+    assert standard.variance == pytest.approx(X.var(axis=0), abs=1e-4)
+    assert (part.error, part.rates.tolist()) == (standard.error, standard.rates.tolist())
+
+
+def test_the_told_errors_are_those_of_the_noise():
+    """Of means, mean squares and variances, over 300 releases: five standard errors, 20 %."""
+    rng = np.random.default_rng(30)
+    X = np.clip(rng.uniform(-1, 1, size=(2000, 4)) * [1.0, 0.3, 0.1, 0.5] + [0.0, 0.6, -0.9, 0.2], -1, 1)
+    problem = problem_of(Logistic(), X, rng.integers(0, 2, size=2000))
+    exact = private_standard(problem, 2.0, 1e-9, 1, SeededSource(0))
+    released = [private_standard(problem, 2.0, 3.0, 1, SeededSource(seed)) for seed in range(1, 301)]
+    assert {standard.error for standard in released} == {released[0].error}
+    assert released[0].error == pytest.approx(3.0 * math.sqrt(2 * 2.0**2 + 1) / 2000)
+    centres = np.array([standard.centre for standard in released])
+    assert (centres - exact.centre).std(axis=0) == pytest.approx(released[0].error, rel=0.2)
+    apart = [(standard.variance - exact.variance) / standard.variance_error for standard in released]
+    assert np.std(apart, axis=0) == pytest.approx(np.ones(4), rel=0.2)
+    assert np.mean(apart, axis=0) == pytest.approx(np.zeros(4), abs=5 / math.sqrt(300) + 0.05)  # a mean is squared
+
+
+@given(st.integers(0, 10_000), st.floats(1e-3, 1e3))
+def test_a_variance_is_told_as_it_was_released_and_the_spread_by_the_scale(seed, spread):
+    """Negative ones too: what is likelier noise is judged by how far below zero they are."""
+    problem = problem_of(Logistic(), np.ones((20, 3)), np.arange(20) % 2)
+    with recording(seed=seed, spread=spread):
+        standard = private_standard(problem, 1.0, 2.0, 1, None)
+    assert np.array_equal(standard.spread, standard.variance / standard.scale**2)
+    floor = max(2 * standard.error, 0.02**2)
+    assert np.array_equal(standard.scale, np.sqrt(np.maximum(standard.variance, floor)))
+    assert standard.variance_error == pytest.approx(standard.error * np.sqrt(1 + 4 * standard.centre**2))
 
 
 @given(st.integers(0, 10_000), st.floats(1e-3, 1e6))
