@@ -10,6 +10,8 @@ import pytest
 from scipy.special import expit
 
 from hardzero import SparsePrivateLogisticRegression
+from hardzero.methods import select_refit
+from hardzero.methods.inference import NullChances
 from hardzero.model import FittedModel
 
 WEIGHTS = np.array([2.0, -2.0, 1.5, -1.5, 1.0])
@@ -106,6 +108,26 @@ def test_correlated_features_have_wider_intervals_that_cover():
     alike = [fitted(seed, correlation=0.5) for seed in range(6)]
     assert np.mean([covered(model) for model in alike]) >= 0.85
     assert np.nanmean([model.coef_se_[0, :REAL] for model in alike]) > 0.1
+
+
+def test_rates_come_from_the_careful_view_and_all_candidates(monkeypatch):
+    """Features that were eliminated count, and what is likely real is not called so by that alone."""
+    judge, candidates = select_refit.q_values, []
+
+    def heard(estimate, careful, count):
+        candidates.append(count)
+        return judge(estimate, careful, count)
+
+    def views(traces, standard, leaning):
+        shape = traces[0].mask.shape
+        return NullChances(np.zeros(shape), np.full(shape, 0.5))
+
+    monkeypatch.setattr(select_refit, "q_values", heard)
+    monkeypatch.setattr(select_refit, "null_chances", views)
+    model = fitted(0)
+    assert candidates == [40]
+    assert not model.reliable_.any()
+    assert np.all(model.q_values_ >= 0.5)
 
 
 def test_pruning_keeps_reliable_features_and_no_others():
