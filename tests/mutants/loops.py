@@ -173,7 +173,7 @@ MUTANTS = (
         _REFERENCE,
         "weight = np.minimum(limit / np.maximum(np.sqrt(longest), 1e-300), 1.0) * one",
         "weight = np.full((len(chance), 1), one)",
-        _NO_LONGER,
+        _WEIGHTED,
     ),
     Mutant(
         "plain-loops-round-gradients-up",
@@ -205,7 +205,7 @@ MUTANTS = (
         _REFERENCE,
         "longest = np.square(np.maximum(chance, 1.0 - chance)) * squares",
         "longest = np.square(chance - targets) * squares",
-        _LABEL_UNSEEN,
+        _WEIGHTED,
     ),
     Mutant(
         "plain-loops-weigh-by-the-label-of-several-classes",
@@ -213,7 +213,7 @@ MUTANTS = (
         _REFERENCE,
         "extra = ((1.0 - 2.0 * chance) * squares).max(axis=1, initial=0.0, keepdims=True)",
         "extra = ((1.0 - 2.0 * chance) * squares)[np.arange(len(targets)), targets][:, None]",
-        _LABEL_UNSEEN,
+        _WEIGHTED,
     ),
     Mutant(
         "plain-loops-weigh-by-the-likelier-label",
@@ -221,7 +221,7 @@ MUTANTS = (
         _REFERENCE,
         "longest = np.square(np.maximum(chance, 1.0 - chance)) * squares",
         "longest = np.square(np.minimum(chance, 1.0 - chance)) * squares",
-        _NO_LONGER,
+        _WEIGHTED,
     ),
     Mutant(
         "compiled-loops-do-not-clip-gradients",

@@ -378,7 +378,7 @@ MUTANTS = (
         _CURVATURE,
         "limit * (1 - _ROUNDING) / squares)[:, 0]",
         "limit * (1 - _ROUNDING) / squares / (squares.max() / squares.mean()))[:, 0]",
-        _CURVATURES,
+        in_file("optim/test_curvature", "test_what_a_row_adds_does_not_depend_on_the_other_rows"),
     ),
     Mutant(
         "curvature-without-the-square-root-of-two",
