@@ -131,6 +131,11 @@ def test_the_plan_is_told_the_false_discovery_rate_to_prune_by(monkeypatch, esti
     assert [plan.false_discoveries for plan in plans] == [rate]
 
 
+def test_pruning_is_refused_where_nothing_tells_what_is_reliable(estimator):
+    with pytest.raises(ValueError, match="prune='reliable' is for two classes"):
+        estimator(outputs=3, prune="reliable")
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_pruning_costs_nothing_and_keeps_the_reliable_weights(seed):
     """With one seed both fits make the same releases; only those called real are left of what was kept."""

@@ -342,6 +342,21 @@ def test_without_curvature_features_count_as_uncorrelated():
     np.testing.assert_allclose(estimate.mean, optimum, atol=1e-4)
 
 
+def test_correlations_that_were_not_released_widen_intervals():
+    """Of 0.2 either way, where a landing is far from the optimum: by the other weights' steps times that."""
+    at = np.append(np.full(SIZE, 0.5), 0.0)
+    near, far = (
+        estimate_weights(
+            landing_path(at, np.append(np.full(SIZE, slope), 0.0), 1.0, bend=2000.0), None, standard_of(np.ones(SIZE))
+        )
+        for slope in (0.0, 1000.0)
+    )
+    np.testing.assert_allclose(near.errors, 1 / math.sqrt(2000), rtol=0.01)  # sampling error alone
+    step = np.abs(far.mean - at)[0]
+    assert step == pytest.approx(0.5, rel=0.2)
+    np.testing.assert_allclose(far.errors, 0.2 * step * math.sqrt(SIZE), rtol=0.15)
+
+
 def test_directions_that_noise_hides_stay_at_the_landing_with_the_width_of_the_prior():
     at = np.append(np.linspace(-1, 1, SIZE), 0.5)
     path = landing_path(at, np.full(SIZE + 1, 1e8), noise=1e10)

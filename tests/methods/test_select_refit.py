@@ -464,16 +464,19 @@ def estimate_of(coef, errors, correlation=0.0):
     return Estimate(np.append(coef, 0.3), matrix * np.outer(errors, errors))
 
 
+COVERS = "the weights of this test"
+
+
 def test_judged_weights_have_evidence_where_they_are_kept_and_nowhere_else():
     estimate = estimate_of([2.0, -1.0, 0.1], [0.1, 0.1, 0.1])
     kept = np.array([True, False, True])
-    weights = judged(estimate, kept, np.array([0.001, 0.002, 0.5]), "them", None)
+    weights = judged(estimate, kept, np.array([0.001, 0.002, 0.5]), COVERS, None)
     assert weights.coef.tolist() == [[2.0, 0.0, 0.1]]
     assert weights.intercept.tolist() == [0.3]
     assert np.isnan(weights.evidence.standard_error).tolist() == [[False, True, False]]
     assert weights.evidence.standard_error[0, [0, 2]] == pytest.approx([0.1, 0.1])
     assert weights.evidence.q_value.tolist() == [[0.001, 1.0, 0.5]]
-    assert weights.evidence.covers == "them"
+    assert weights.evidence.covers == COVERS
 
 
 def test_features_that_may_be_empty_are_called_real_by_their_own_estimate_only():
@@ -488,7 +491,7 @@ def test_features_that_may_be_empty_are_called_real_by_their_own_estimate_only()
 def test_what_is_dropped_is_taken_for_zero_by_those_that_are_left():
     """Correlated estimates: the law of the rest, given that the others are zero."""
     estimate = estimate_of([1.0, 1.0], [0.5, 0.5], correlation=0.8)
-    weights = judged(estimate, np.array([True, False]), np.zeros(2), "them", None)
+    weights = judged(estimate, np.array([True, False]), np.zeros(2), COVERS, None)
     assert weights.coef[0, 0] == pytest.approx(1.0 - 0.8 * 1.0)
     assert weights.evidence.standard_error[0, 0] == pytest.approx(0.5 * math.sqrt(1 - 0.8**2))
 
@@ -496,7 +499,7 @@ def test_what_is_dropped_is_taken_for_zero_by_those_that_are_left():
 @pytest.mark.parametrize(("rate", "left"), [(None, 3), (0.6, 3), (0.3, 2), (1e-3, 1), (1e-300, 0)])
 def test_only_weights_within_a_wished_false_discovery_rate_are_kept(rate, left):
     estimate = estimate_of([5.0, 5.0, 5.0], [0.1, 0.1, 0.1])
-    weights = judged(estimate, np.ones(3, dtype=bool), np.array([1e-4, 0.2, 0.5]), "them", rate)
+    weights = judged(estimate, np.ones(3, dtype=bool), np.array([1e-4, 0.2, 0.5]), COVERS, rate)
     assert np.count_nonzero(weights.coef) == left
     assert np.array_equal(weights.coef[0] != 0, np.arange(3) < left)
     assert np.array_equal(np.isfinite(weights.evidence.standard_error[0]), np.arange(3) < left)
@@ -506,7 +509,7 @@ def test_only_weights_within_a_wished_false_discovery_rate_are_kept(rate, left):
 def test_weights_and_evidence_go_to_the_places_and_units_of_their_features():
     standard = standard_of([0.5, -0.25], [0.1, 2.0])
     weights = Weights(
-        np.array([[3.0, 0.0]]), np.array([1.0]), Evidence(np.array([[0.3, 7.0]]), np.array([[0.01, 1.0]]))
+        np.array([[3.0, 0.0]]), np.array([1.0]), Evidence(np.array([[0.3, 7.0]]), np.array([[0.01, 1.0]]), COVERS)
     )
     public = in_public_units(weights, standard, np.array([4, 1]), (1, 6))
     assert public.coef == pytest.approx(np.array([[0, 0, 0, 0, 30.0, 0]]))
@@ -515,6 +518,7 @@ def test_weights_and_evidence_go_to_the_places_and_units_of_their_features():
         np.array([[np.nan, 3.5, np.nan, np.nan, 3.0, np.nan]]), nan_ok=True
     )
     assert public.evidence.q_value.tolist() == [[1, 1, 1, 1, 0.01, 1]]
+    assert public.evidence.covers == COVERS
     assert (
         in_public_units(Weights(weights.coef, weights.intercept), standard, np.array([4, 1]), (1, 6)).evidence is None
     )

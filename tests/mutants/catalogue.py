@@ -1,6 +1,6 @@
 """All mutants, those that need a compiler first: they take longest."""
 
-from . import accounts, baselines, loops, mechanisms, reading, select_refit, tables
+from . import accounts, baselines, inference, loops, mechanisms, reading, select_refit, tables
 
 MUTANTS = tuple(
     sorted(
@@ -9,6 +9,7 @@ MUTANTS = tuple(
             *accounts.MUTANTS,
             *loops.MUTANTS,
             *select_refit.MUTANTS,
+            *inference.MUTANTS,
             *tables.MUTANTS,
             *baselines.MUTANTS,
             *reading.MUTANTS,

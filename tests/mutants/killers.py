@@ -3,6 +3,7 @@
 SELECT_REFIT, SELECT_REFIT_3, SELECT_REFIT_WIDE, SELECT_REFIT_WIDE_3 = (
     f"SparsePrivateLogisticRegression-{kind}" for kind in ("2", "3", "2-wide", "3-wide")
 )
+SELECT_REFIT_CURVED = f"{SELECT_REFIT}-epsilon=50.0"
 LASSO = "PrivateLassoLogisticRegression-2-n_iter=60"
 LASSO_INTERCEPT = f"{LASSO},fit_intercept=True"
 LASSO_INTERCEPT_3 = "PrivateLassoLogisticRegression-3-n_iter=60,fit_intercept=True"

@@ -10,6 +10,9 @@ _SOLVERS, _LOSSES, _ENGINE, _REFERENCE = (
     "kernels/reference.py",
 )
 _SAME_LOOPS = in_file("optim/test_engine", "test_compiled_and_plain_agree_after_every_step")
+_WEIGHTED = in_file("kernels/test_descent_loops", "test_weighted_codes_have_the_same_bits_at_every_place")
+_NO_LONGER = in_file("kernels/test_descent_loops", "test_no_rows_gradient_is_longer_than_the_limit_for_any_label")
+_LABEL_UNSEEN = in_file("kernels/test_descent_loops", "test_a_rows_weight_does_not_see_its_label")
 _ROWS_APART = in_file("guarantee/test_small_leaks", "test_a_tolerance_is_made_from_public_numbers")
 
 MUTANTS = (
@@ -168,17 +171,57 @@ MUTANTS = (
         "plain-loops-do-not-clip-gradients",
         "a long row moves the sums by as much as it likes",
         _REFERENCE,
-        "residual *= np.minimum(limit / np.maximum(length, 1e-300), 1.0) * one",
-        "residual *= one",
-        in_file("kernels/test_descent_loops", "test_clipped_codes_have_the_same_bits_at_every_place"),
+        "weight = np.minimum(limit / np.maximum(np.sqrt(longest), 1e-300), 1.0) * one",
+        "weight = np.full((len(chance), 1), one)",
+        _WEIGHTED,
     ),
     Mutant(
         "plain-loops-round-gradients-up",
         "a clipped row is longer than its limit by its rounding",
         _REFERENCE,
-        "return np.trunc(residual, out=residual).astype(np.int32), plain",
-        "return np.copysign(np.ceil(np.abs(residual)), residual).astype(np.int32), plain",
-        in_file("kernels/test_descent_loops", "test_clipped_codes_have_the_same_bits_at_every_place"),
+        "return np.trunc(chance * weight).astype(np.int32), bends",
+        "return np.copysign(np.ceil(np.abs(chance * weight)), chance).astype(np.int32), bends",
+        _WEIGHTED,
+    ),
+    Mutant(
+        "plain-loops-round-bends-up",
+        "a curvature of a quarter is larger than a quarter by its rounding",
+        _REFERENCE,
+        "bends = np.trunc(chance * (1.0 - chance) * weight).astype(np.int32)",
+        "bends = np.ceil(chance * (1.0 - chance) * weight).astype(np.int32)",
+        _WEIGHTED,
+    ),
+    Mutant(
+        "plain-loops-do-not-weigh-bends",
+        "curvatures count rows in full that gradients do not",
+        _REFERENCE,
+        "bends = np.trunc(chance * (1.0 - chance) * weight).astype(np.int32)",
+        "bends = np.trunc(chance * (1.0 - chance) * one).astype(np.int32)",
+        _WEIGHTED,
+    ),
+    Mutant(
+        "plain-loops-weigh-by-the-label",
+        "rows on the wrong side count for less: as private as before, and the weights become too large",
+        _REFERENCE,
+        "longest = np.square(np.maximum(chance, 1.0 - chance)) * squares",
+        "longest = np.square(chance - targets) * squares",
+        _WEIGHTED,
+    ),
+    Mutant(
+        "plain-loops-weigh-by-the-label-of-several-classes",
+        "the same for more than two",
+        _REFERENCE,
+        "extra = ((1.0 - 2.0 * chance) * squares).max(axis=1, initial=0.0, keepdims=True)",
+        "extra = ((1.0 - 2.0 * chance) * squares)[np.arange(len(targets)), targets][:, None]",
+        _WEIGHTED,
+    ),
+    Mutant(
+        "plain-loops-weigh-by-the-likelier-label",
+        "a row of the other class moves the sums by more than is charged",
+        _REFERENCE,
+        "longest = np.square(np.maximum(chance, 1.0 - chance)) * squares",
+        "longest = np.square(np.minimum(chance, 1.0 - chance)) * squares",
+        _WEIGHTED,
     ),
     Mutant(
         "compiled-loops-do-not-clip-gradients",
@@ -186,7 +229,25 @@ MUTANTS = (
         "kernels/descent.hpp",
         "return (share < 1.0 ? share : 1.0) * one;",
         "return (share < 1.0 ? 1.0 : 1.0) * one;",
-        in_file("kernels/test_descent_loops", "test_clipped_codes_have_the_same_bits_at_every_place"),
+        _NO_LONGER,
+        compiled=True,
+    ),
+    Mutant(
+        "compiled-loops-weigh-by-the-label-of-several-classes",
+        "the same for more than two",
+        "kernels/descent.hpp",
+        "extra[i] = more > extra[i] ? more : extra[i];",
+        "extra[i] = i < size && targets[start + i] == k ? more : extra[i];",
+        _LABEL_UNSEEN,
+        compiled=True,
+    ),
+    Mutant(
+        "compiled-loops-weigh-by-the-label",
+        "rows on the wrong side count for less: as private as before, and the weights become too large",
+        "kernels/descent.hpp",
+        "const double farthest = chance > other ? chance : other;",
+        "const double farthest = targets[i] > 0.5 ? other : chance;",
+        _LABEL_UNSEEN,
         compiled=True,
     ),
     Mutant(

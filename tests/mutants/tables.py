@@ -64,6 +64,22 @@ MUTANTS = (
         in_file("optim/test_standardise", "test_row_squares_are_never_too_small_where_terms_cancel"),
     ),
     Mutant(
+        "products-rounded-to-the-nearest",
+        "a row that is shrunk to its length is longer by its rounding",
+        _DATA,
+        "np.trunc(z, out=z)",
+        "np.rint(z, out=z)",
+        in_file("data/test_product_sums", "test_numbers_are_rounded_towards_zero"),
+    ),
+    Mutant(
+        "products-of-rows-as-they-are",
+        "a row that was shrunk counts in full",
+        _DATA,
+        "            z *= factors[part, None]\n",
+        "            z *= factors.max(initial=0.0)\n",
+        in_file("optim/test_curvature", "test_curvatures_move_by_no_more_than_their_sensitivity"),
+    ),
+    Mutant(
         "blocks-scaled-by-their-own-largest",
         "a record changes the rounding of the rows that are read with it",
         "data/stacked.py",

@@ -207,6 +207,19 @@ def test_a_row_that_would_add_too_much_is_weighted_down():
     assert sums * limit / ROW == pytest.approx(expected, abs=ROUNDED)
 
 
+@pytest.mark.parametrize("limit", [0.3, 1.0, 100.0])
+@pytest.mark.parametrize("clip", [0.4, 1e6])
+def test_what_a_row_adds_does_not_depend_on_the_other_rows(clip, limit):
+    """Sums over a table are those of its rows alone, up to half a unit of rounding for each."""
+    X, y, standard, at = table(n=30)
+    X[-1] = 1.0
+    whole, *parts = (
+        curvature_sums(problem_of(LOSS, X[rows], y[rows]), standard, at, clip, limit)._secret
+        for rows in (slice(None), *(slice(i, i + 1) for i in range(30)))
+    )
+    assert np.abs(whole - np.sum(parts, axis=0)).max() <= (30 + 1) / 2
+
+
 @pytest.mark.parametrize("clip", [0.4, 2.0])
 def test_every_storage_and_order_hands_in_the_same_whole_numbers(clip):
     X, y, standard, at = table()

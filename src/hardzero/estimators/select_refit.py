@@ -28,7 +28,7 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
         2√p, or fewer where the budget could not tell so many apart.
     prune : {"none", "reliable"}, default="none"
         "none" keeps what predicts, and marks in ``reliable_`` what can be told from noise; "reliable" keeps nothing
-        else.
+        else, and is for two classes.
 
     {inferring_classifier_released}
     Proof: docs/proofs/select-refit.md.
@@ -47,14 +47,19 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
     prune: str = "none"
 
     def _plan(self, shape: Shape) -> SelectRefitPlan:
-        limit = self.max_features
+        limit, prunes = self.max_features, checks.choice("prune", self.prune, PRUNINGS) == "reliable"
+        if prunes and shape.loss.outputs > 1:
+            raise ValueError(
+                "prune='reliable' is for two classes: with more nothing tells yet which weights are reliable; "
+                "use prune='none'"
+            )
         return plan_select_refit(
             *self._asked(shape),
             shape.n_rows,
             shape.n_features,
             shape.loss.outputs,
             None if limit is None else checks.whole("max_features", limit, 1),
-            FALSE_DISCOVERY_RATE if checks.choice("prune", self.prune, PRUNINGS) == "reliable" else None,
+            FALSE_DISCOVERY_RATE if prunes else None,
         )
 
     def _run(self, problem: Problem, plan: SelectRefitPlan) -> Weights:

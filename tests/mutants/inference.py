@@ -1,0 +1,177 @@
+"""Faults in what is said about weights: promises of another kind, that a list can be believed and intervals cover."""
+
+from .killers import in_file
+from .mutant import Mutant
+
+_INFERENCE, _REFIT = "methods/inference.py", "methods/select_refit.py"
+_CALLS = in_file("methods/test_inference", "test_what_is_called_real_is_noise_no_more_often_than_stated")
+_EMPTY = in_file("methods/test_inference", "test_features_that_are_empty_are_not_called_because_their_weights_drift")
+_SPREADS = in_file("methods/test_inference", "test_variances_are_drawn_from_a_normal_law_cut_off_at_zero")
+_COVERAGE = in_file("methods/test_inference", "test_intervals_cover_as_often_as_stated")
+_RATES = in_file("methods/test_inference", "test_rates_by_the_estimate_are_those_of_benjamini_and_hochberg")
+
+MUTANTS = (
+    Mutant(
+        "moments-error-forgotten-in-spreads",
+        "the released spread is taken for the true one",
+        _INFERENCE,
+        "    error = standard.variance_error\n",
+        "    error = standard.variance_error * 1e-6\n",
+        _SPREADS,
+    ),
+    Mutant(
+        "spreads-below-zero",
+        "a variance that noise made negative is believed",
+        _INFERENCE,
+        "variance = (seen - ndtri(ndtr(seen) * (1 - places))) * error",
+        "variance = (seen - ndtri(1 - places)) * error",
+        _SPREADS,
+    ),
+    Mutant(
+        "empty-features-not-thought-of",
+        "weights of columns that are zero everywhere drift, and look real where they have drifted to",
+        _INFERENCE,
+        "result.append(np.logaddexp(somewhere, odds) - np.logaddexp(0.0, odds))",
+        "result.append(somewhere)",
+        _EMPTY,
+    ),
+    Mutant(
+        "sampling-error-forgotten-in-chances",
+        "what the rows at hand have by chance is called real",
+        _INFERENCE,
+        "sampling = 1 / (traces[-1].path.bend[:, None] * spreads)",
+        "sampling = 1e-9 / (traces[-1].path.bend[:, None] * spreads)",
+        _CALLS,
+    ),
+    Mutant(
+        "path-noise-halved-in-chances",
+        "gradients are believed twice as much as their noise allows",
+        _INFERENCE,
+        "        path, places = trace.path, (slice(None), slice(None), trace.features)\n",
+        "        path, places = trace.path, (slice(None), slice(None), trace.features)\n"
+        "        path = __import__('dataclasses').replace(path, noise=path.noise / 2)\n",
+        _CALLS,
+    ),
+    Mutant(
+        "chances-do-not-lean",
+        "the careful view is as bold as the likely one",
+        _INFERENCE,
+        "_chances_of_noise(_log_likelihoods(traces, standard, wary=True), leaning)",
+        "_chances_of_noise(_log_likelihoods(traces, standard, wary=True), 0.0)",
+        in_file("methods/test_inference", "test_the_careful_view_leans_to_noise"),
+    ),
+    Mutant(
+        "intercept-believed-in-chances",
+        "a feature whose released mean is off takes the intercept's gradient for its own",
+        _INFERENCE,
+        "_chances_of_noise(_log_likelihoods(traces, standard, wary=True), leaning)",
+        "_chances_of_noise(_log_likelihoods(traces, standard, wary=False), leaning)",
+        in_file(
+            "methods/test_inference", "test_the_careful_view_does_not_believe_what_the_intercept_may_have_caused"
+        ),
+    ),
+    Mutant(
+        "dropped-weights-not-taken-for-zero",
+        "the rest keeps what correlated weights had taken",
+        _INFERENCE,
+        "return Estimate(self.mean[inside] - gain @ self.mean[outside], (covariance + covariance.T) / 2)",
+        "return Estimate(self.mean[inside], (covariance + covariance.T) / 2)",
+        in_file("methods/test_inference", "test_keeping_is_the_conditional_normal_law"),
+    ),
+    Mutant(
+        "slope-noise-forgotten",
+        "intervals as if the last gradients had no noise",
+        _INFERENCE,
+        "noise = path.noise**2 / landing.count",
+        "noise = 0.0",
+        _COVERAGE,
+    ),
+    Mutant(
+        "slope-noise-of-the-sum",
+        "the mean of the last steps is taken to have less noise than it has",
+        _INFERENCE,
+        "noise = path.noise**2 / landing.count",
+        "noise = path.noise**2 / landing.count**2",
+        _COVERAGE,
+    ),
+    Mutant(
+        "sampling-error-forgotten-in-intervals",
+        "intervals cover the optimum of the rows at hand and not the truth",
+        _INFERENCE,
+        "spread = np.diag(noise + doubt @ step**2) + matrix",
+        "spread = np.diag(noise + doubt @ step**2) + 1e-3 * matrix",
+        _COVERAGE,
+    ),
+    Mutant(
+        "doubt-of-the-curvature-forgotten",
+        "a noisy curvature is believed",
+        _INFERENCE,
+        "spread = np.diag(noise + doubt @ step**2) + matrix",
+        "spread = np.diag(np.full(len(at), noise)) + matrix",
+        _COVERAGE,
+    ),
+    Mutant(
+        "doubt-without-a-curvature-forgotten",
+        "features that are taken for uncorrelated are believed to be",
+        _INFERENCE,
+        "doubt = _UNKNOWN_CORRELATION**2 * np.outer(diagonal, diagonal)",
+        "doubt = np.zeros((len(diagonal), len(diagonal)))",
+        in_file("methods/test_inference", "test_correlations_that_were_not_released_widen_intervals"),
+    ),
+    Mutant(
+        "rates-without-dropped-candidates",
+        "what selection favoured is judged as if there had been nothing else",
+        _INFERENCE,
+        "rates = tails[order] * candidates / np.arange(1, len(tails) + 1)",
+        "rates = tails[order] * len(tails) / np.arange(1, len(tails) + 1)",
+        _RATES,
+    ),
+    Mutant(
+        "rates-not-monotone",
+        "a rate does not count what is more convincing",
+        _INFERENCE,
+        "by_estimate[order] = np.minimum.accumulate(rates[::-1])[::-1]",
+        "by_estimate[order] = rates",
+        _RATES,
+    ),
+    Mutant(
+        "rates-by-the-estimate-alone",
+        "what the path says is forgotten",
+        _INFERENCE,
+        "np.where(could_tell, np.maximum(careful, by_estimate), careful)",
+        "np.where(could_tell, by_estimate, careful)",
+        in_file("methods/test_inference", "test_the_worse_of_both_views_counts"),
+    ),
+    Mutant(
+        "judged-by-the-likely-view",
+        "weights are called real without leaning to noise",
+        _REFIT,
+        "judged(estimate, kept[0], chances.careful[0], shape[1],",
+        "judged(estimate, kept[0], chances.likely[0], shape[1],",
+        in_file("methods/test_inference_fits", "test_rates_come_from_the_careful_view_and_all_candidates"),
+    ),
+    Mutant(
+        "judged-among-what-was-left",
+        "features that were screened or eliminated are no candidates",
+        _REFIT,
+        "judged(estimate, kept[0], chances.careful[0], shape[1],",
+        "judged(estimate, kept[0], chances.careful[0], len(kept[0]),",
+        in_file("methods/test_inference_fits", "test_rates_come_from_the_careful_view_and_all_candidates"),
+    ),
+    Mutant(
+        "intervals-that-say-nothing-of-correlations",
+        "without a curvature intervals claim what they cannot know",
+        _REFIT,
+        "covers = _COVERED_BY[curvature is not None]",
+        "covers = _COVERED_BY[True]",
+        in_file("methods/test_inference_fits", "test_without_released_curvature_features_are_taken_for_uncorrelated"),
+    ),
+    Mutant(
+        "empty-features-kept",
+        "columns that may be the same in all rows stay in the list",
+        _REFIT,
+        "return (standard.variance > 2 * standard.variance_error) | (chances.likely <= _LEAST_DOUBT)",
+        "return np.ones(chances.likely.shape, dtype=bool)",
+        in_file("methods/test_select_refit", "test_features_that_may_be_empty_are_kept_only_where_they_are_clear"),
+    ),
+)
