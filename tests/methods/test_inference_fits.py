@@ -114,9 +114,9 @@ def test_rates_come_from_the_careful_view_and_all_candidates(monkeypatch):
     """Features that were eliminated count, and what is likely real is not called so by that alone."""
     judge, candidates = select_refit.q_values, []
 
-    def heard(estimate, careful, count):
+    def heard(estimate, careful, count, must_tell):
         candidates.append(count)
-        return judge(estimate, careful, count)
+        return judge(estimate, careful, count, must_tell)
 
     def views(traces, standard, leaning):
         shape = traces[0].mask.shape
