@@ -214,3 +214,9 @@ def test_intervals_beyond_all_numbers_are_written():
     (output,) = outputs_of(model)
     assert all(map(math.isfinite, output.effects[0].interval))
     assert "a " in summary(model)
+
+
+@pytest.mark.parametrize(("error", "said"), [(0.5, False), (5.0, True)])
+def test_a_reliable_feature_whose_interval_contains_zero_is_explained(error, said):
+    model = made_up(names=("age",), coef=((2.0,),), inference=sure([[error]], [[0.01]]))
+    assert ("shares what it says with features correlated with it" in summary(model)) == said
