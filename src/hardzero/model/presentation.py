@@ -167,18 +167,18 @@ def how_sure(model: FittedModel) -> tuple[str, ...]:
     if told is None:
         return ()
     rate, candidates = FALSE_DISCOVERY_RATE, told.q_value.size
-    sentences = (
+    sentences = [
         f"{INTERVAL}s cover {told.covers}.",
         f"Reliable: a false-discovery rate of at most {100 * rate:g} % over all {candidates:,} candidates; of what "
         f"is called so, one in {1 / rate:.0f} or fewer is expected to be noise.",
-    )
+    ]
     lower, upper = told.intervals(np.array(model.coef_scaled))
     if np.any(told.reliable & (lower < 0) & (upper > 0)):
-        sentences += (
-            "A reliable feature whose interval contains 0 shares what it says with features correlated with it: it or "
-            "one of them matters, and how much of that is its own cannot be told.",
+        sentences.append(
+            "A reliable feature whose interval contains 0 shares what it says with features correlated with it: it "
+            "or one of them matters, and how much of that is its own cannot be told."
         )
-    return sentences
+    return tuple(sentences)
 
 
 def reliable_of(reliable: Sized | None) -> str:
