@@ -149,6 +149,16 @@ def test_steps_without_noise_sharpen_the_view():
     assert doubt(after) < doubt(before)
 
 
+@pytest.mark.parametrize("at_once", [1, 7, 1999])
+def test_features_are_judged_alike_however_many_at_a_time(monkeypatch, at_once):
+    case = Simulated(0, empty=3)
+    case.traces.append(descended(case.rng, case.optimum[::2], case.spread[::2]))
+    case.traces[1] = replace(case.traces[1], features=np.arange(0, 2000, 2))
+    whole = case.chances()
+    monkeypatch.setattr(inference, "_AT_ONCE", at_once)
+    np.testing.assert_array_equal(case.chances(), whole)
+
+
 def test_only_features_that_took_part_are_judged_by_a_descent():
     case = Simulated(0)
     before = case.chances()[0]

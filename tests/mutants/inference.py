@@ -56,16 +56,16 @@ MUTANTS = (
         "chances-do-not-lean",
         "the careful view is as bold as the likely one",
         _INFERENCE,
-        "_chances_of_noise(_log_likelihoods(traces, standard, wary=True), leaning)",
-        "_chances_of_noise(_log_likelihoods(traces, standard, wary=True), 0.0)",
+        "_chances_of_noise(_all_log_likelihoods(traces, standard, wary=True), leaning)",
+        "_chances_of_noise(_all_log_likelihoods(traces, standard, wary=True), 0.0)",
         in_file("methods/test_inference", "test_the_careful_view_leans_to_noise"),
     ),
     Mutant(
         "intercept-believed-in-chances",
         "a feature whose released mean is off takes the intercept's gradient for its own",
         _INFERENCE,
-        "_chances_of_noise(_log_likelihoods(traces, standard, wary=True), leaning)",
-        "_chances_of_noise(_log_likelihoods(traces, standard, wary=False), leaning)",
+        "_chances_of_noise(_all_log_likelihoods(traces, standard, wary=True), leaning)",
+        "_chances_of_noise(_all_log_likelihoods(traces, standard, wary=False), leaning)",
         in_file(
             "methods/test_inference", "test_the_careful_view_does_not_believe_what_the_intercept_may_have_caused"
         ),

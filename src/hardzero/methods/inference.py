@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ _FLATTER = np.array([1.0, 0.4, 0.15])
 _SIZES = np.concatenate([[0.0], 0.02 * 2.0 ** np.arange(9)])
 """Standard deviations of weights in standardised units: 0 for noise, the others for real ones of all sizes."""
 _ROUNDS = 200
+_AT_ONCE = 20_000
+"""Weights that are judged at a time: each takes a few kilobytes while it is."""
 _FURTHEST = 6.0
 """Released variances below so many standard errors under zero count as if they were there."""
 _LEAST_LEANING = 0.5
@@ -86,8 +88,8 @@ def null_chances(traces: Sequence[Trace], standard: Standard, leaning: float) ->
     Post-processing.
     """
     return NullChances(
-        _chances_of_noise(_log_likelihoods(traces, standard, wary=False), _LEAST_LEANING),
-        _chances_of_noise(_log_likelihoods(traces, standard, wary=True), leaning),
+        _chances_of_noise(_all_log_likelihoods(traces, standard, wary=False), _LEAST_LEANING),
+        _chances_of_noise(_all_log_likelihoods(traces, standard, wary=True), leaning),
     )
 
 
@@ -123,6 +125,25 @@ def _gain_of_lines(path: Path) -> FloatArray:
     rise = path.products - places * path.slopes / steps
     gain = (path.slopes**2 / steps + rise**2 / spread) / (2 * path.noise**2)
     return np.asarray(gain)
+
+
+def _all_log_likelihoods(traces: Sequence[Trace], standard: Standard, *, wary: bool) -> FloatArray:
+    """Log likelihoods of all features, some of them at a time, so that wide tables do not fill the memory."""
+    count, at_once = len(standard.centre), max(_AT_ONCE // len(traces[0].mask), 1)
+    parts = [np.arange(first, min(first + at_once, count)) for first in range(0, count, at_once)]
+    likelihoods = [
+        _log_likelihoods([_among(trace, part) for trace in traces], standard.subset(part), wary=wary)
+        for part in parts
+    ]
+    return np.concatenate(likelihoods, axis=-1)
+
+
+def _among(trace: Trace, features: NDArray[np.intp]) -> Trace:
+    """What a descent released about the features of one stretch, named by their places in it."""
+    inside = slice(*np.searchsorted(trace.features, [features[0], features[-1] + 1]))
+    sums = ("places", "slopes", "squares", "products")
+    path = replace(trace.path, **{name: getattr(trace.path, name)[:, inside] for name in sums})
+    return Trace(path, trace.mask[:, inside], trace.features[inside] - features[0])
 
 
 def _log_likelihoods(traces: Sequence[Trace], standard: Standard, *, wary: bool) -> FloatArray:
