@@ -149,7 +149,7 @@ def test_steps_without_noise_sharpen_the_view():
     assert doubt(after) < doubt(before)
 
 
-@pytest.mark.parametrize("at_once", [1, 7, 1999])
+@pytest.mark.parametrize("at_once", [300, 1999])
 def test_features_are_judged_alike_however_many_at_a_time(monkeypatch, at_once):
     case = Simulated(0, empty=3)
     case.traces.append(descended(case.rng, case.optimum[::2], case.spread[::2]))
