@@ -888,7 +888,8 @@ def test_a_descent_stays_within_its_bound_however_far_the_public_number_is_off(l
     mask = np.ones((loss.outputs, p), dtype=bool)
     planned = prepare_descent(loss, standard, mask, public, Pace(steps, 1.0, 0.5), 1)
     rate, clip = planned.rate, planned.clip
-    assert (rate, clip) == pytest.approx((loss.intercept_rate / (public * (p + 1.0)), 0.5 * math.sqrt(p + 1.0)))
+    expected = loss.intercept_rate / (public * (p + 1.0)), 0.5 * loss.residual_norm**2 * math.sqrt(p + 1.0)
+    assert (rate, clip) == pytest.approx(expected)
     assert rate * max(clip, loss.residual_norm) <= 4 / public
     start = Weights(np.zeros((loss.outputs, p)), np.zeros(loss.outputs))
     end = noisy_descent(problem, standard, start, replace(planned, sigma=1), SeededSource(9)).landing.at

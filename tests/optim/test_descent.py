@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from hardzero.data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE
 from hardzero.optim import descent
-from hardzero.optim.descent import Pace, noisy_descent, prepare_descent, row_squares, weighted_codes, weighted_sums
+from hardzero.optim.descent import (
+    Pace,
+    noisy_descent,
+    own_weights,
+    prepare_descent,
+    row_squares,
+    weighted_codes,
+    weighted_sums,
+)
 from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.losses import Logistic, Softmax
 from hardzero.optim.standardise import Standard
@@ -146,9 +154,12 @@ def test_the_part_of_the_curvatures_is_nearly_reached(loss):
 
 @every_loss
 def test_an_ordinary_row_reaches_the_whole_charge(loss):
-    """As long as rows are expected to be, nothing known about it: a gradient at the limit, and yet a weight of 1."""
+    """Nothing is known about it: a gradient at the limit, and yet a weight of 1.
+
+    With two classes it is as long as rows are expected to be, with three its square is half as long again.
+    """
     standard = standard_of([0.0], [0.5], rates=np.full(loss.outputs, 0.5))
-    size = 0.5 if loss.outputs == 1 else 0.0  # of three classes even the shortest row is at the limit
+    size = 0.5 if loss.outputs == 1 else 0.7071
     pair = (loss, Neighbours.ZERO_OUT, np.array([[0.0], [0.0], [size]]), np.array([0, 1, 1]), standard)
     mask, start = np.ones((loss.outputs, 1), dtype=bool), Weights(np.zeros((loss.outputs, 1)), np.zeros(loss.outputs))
     pairs, sensitivity = gradients_of_both(*pair, mask, start)
@@ -287,16 +298,17 @@ def test_sigma_is_noise_times_length_and_slack(loss, contributions):
     sensitivity = contributions * math.ceil(length * RESIDUAL_ONE) + math.ceil((2 + MAX_ROWS / 2**24) * math.sqrt(d))
     assert plan.sigma == math.ceil(3.7 * sensitivity)
     assert (plan.steps, plan.tail) == (9, 0.8)
-    assert 0.5 < plan.clip < 1.0  # half of a row's expected length, the intercept counted
+    # Half of a row's expected length, the intercept counted; with several classes all of it.
+    assert 0.5 < plan.clip / loss.residual_norm**2 < 1.0
     assert np.array_equal(plan.mask, mask)
 
 
 def test_curvatures_cost_next_to_nothing_beside_the_shortest_gradient():
-    """Which is half a row's expected length with no feature at all; two classes and several."""
+    """Which is half a row's expected length, with several classes all of it, with no feature at all."""
     standard = standard_of(np.zeros(1), np.ones(1), -2.0)
-    for loss, dearer in ((Logistic(), 1.03), (Softmax(3), 1.11)):
+    for loss, dearer in ((Logistic(), 1.03), (Softmax(3), 1.03)):
         plan = prepare_descent(loss, standard, np.ones((loss.outputs, 1), dtype=bool), 100, ONCE, 1)
-        assert plan.clip == pytest.approx(0.5 * math.sqrt(1.1))
+        assert plan.clip == pytest.approx(0.5 * loss.residual_norm**2 * math.sqrt(1.1))
         assert plan.sigma / RESIDUAL_ONE / plan.clip < dearer
 
 
@@ -344,6 +356,8 @@ def test_a_path_is_the_sums_of_what_was_released_and_where(loss, tail):
     assert np.array_equal(at[0], start.coef * mask)
     assert path.steps == len(at) == 11
     assert path.noise == plan.sigma / RESIDUAL_ONE
+    if loss.outputs > 1:  # less the mean over three classes of a third each, by what is left of 1
+        at = (at - at.mean(axis=1, keepdims=True)) / (2 / 3)
     for told, each in zip(
         (path.places, path.slopes, path.squares, path.products), (at, slope, at**2, at * slope), strict=True
     ):
@@ -355,6 +369,19 @@ def test_a_path_is_the_sums_of_what_was_released_and_where(loss, tail):
     for told, parts in ((path.landing.at, heard.places), (path.landing.slope, heard.slopes)):
         assert told.coef == pytest.approx(np.mean([part.coef for part in parts[-count:]], axis=0))
         assert told.intercept == pytest.approx(np.mean([part.intercept for part in parts[-count:]], axis=0))
+
+
+def test_own_weights_are_what_slopes_of_several_classes_rise_with():
+    """κ·s·(own weight) is the slope at small weights: hardly any noise, and classes without any signal."""
+    loss, rng, n = Softmax(3), np.random.default_rng(0), 200_000
+    rates = np.array([0.5, 0.3, 0.2])
+    X, y = rng.uniform(-1, 1, size=(n, 1)), rng.choice(3, size=n, p=rates)
+    standard = standard_of([0.0], [math.sqrt(1 / 3)], 1.0, rates=rates)
+    mask, at = np.ones((3, 1), dtype=bool), np.array([[0.1], [-0.3], [0.2]])
+    plan = prepare_descent(loss, standard, mask, n, Pace(1, 1e-9, 1.0), 1)
+    path, _ = heard_descent(problem_of(loss, X, y), standard, Weights(at, np.log(rates)), plan)
+    np.testing.assert_allclose(path.slopes, path.bend[:, None] * own_weights(at, rates[:, None]), rtol=0.1)
+    assert abs(path.slopes[0, 0] / path.bend[0] - at[0, 0]) > 0.05  # as if there were no other classes
 
 
 @every_loss

@@ -36,8 +36,9 @@ _SCREEN, _SCREEN_RATE = 0.25, 0.02
 _LENGTH, _MOMENTS, _CURVATURE = 0.02, 0.08, 0.1
 _FINAL = 0.5  # of what is left, for the refit
 _ELIMINATIONS = 2
-_TAIL, _FINAL_TAIL = 0.5, 0.8
-"""Shares of a descent's steps that count for where it lands: a refit starts near its end."""
+_TAIL, _FINAL_TAIL, _PLAIN_TAIL = 0.5, 0.8, 0.3
+"""Shares of a descent's steps that count for where it lands: a refit starts near its end. The last is for several
+classes, which have no Newton step to make up for the way there."""
 _LEANING, _LEANING_SIGNAL = 1.0, 500.0
 """Where a weight is to be called real, the first plus the second over the signal more features count as noise."""
 # Steps of a descent: proportional to (signal to noise)^⅔, as Corollary 3 has it for Frank-Wolfe.
@@ -205,11 +206,12 @@ class _Layout:
         """
         left = 1 - _LENGTH - _MOMENTS - (_CURVATURE if self._has_curvature else 0.0)
         weights, kept = features * self.outputs, self.kept * self.outputs
+        tail, final_tail = (_TAIL, _FINAL_TAIL) if self.outputs == 1 else (_PLAIN_TAIL, _PLAIN_TAIL)
         if weights <= kept:
-            return [(left, kept, _TAIL)]
+            return [(left, kept, tail)]
         sizes = [round(weights * (kept / weights) ** ((i + 1) / _ELIMINATIONS)) for i in range(_ELIMINATIONS)]
         share = (1 - _FINAL) * left / _ELIMINATIONS
-        return [*((share, size, _TAIL) for size in sizes), (_FINAL * left, kept, _FINAL_TAIL)]
+        return [*((share, size, tail) for size in sizes), (_FINAL * left, kept, final_tail)]
 
 
 def _noise(rho: float) -> float:

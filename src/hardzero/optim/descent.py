@@ -25,7 +25,10 @@ from .standardise import Standard
 
 _MOMENTUM = 0.9
 _CLIP = 0.5
-"""The longest gradient of a row is this times the expected length of a standardised row: residuals are about ½."""
+"""The longest gradient of a row is this times the expected length of a standardised row: residuals are about ½.
+
+Times 2 for several classes, where a row's residuals, and those it would have with another label, are √2 as long.
+"""
 _BEND_WEIGHT = 0.5
 """Curvatures enter the released vector with this weight, so that they cost next to nothing."""
 _ROUNDING = 1e-9
@@ -87,7 +90,8 @@ class Path:
     noise : float
         Standard deviation of the noise of every slope.
     places, slopes, squares, products : array of shape (outputs, features)
-        Sums of the places at which slopes were released, of the slopes, of places² and of places times slopes.
+        Sums of the places at which slopes were released, of the slopes, of places² and of places times slopes. With
+        several classes places are those of `own_weights`.
     bend : array of shape (outputs,)
         Mean curvature by the margin, summed over all rows: less its standard error, and at least half that.
     landing : Landing
@@ -114,7 +118,7 @@ def prepare_descent(
     Post-processing.
     """
     squares = np.maximum((standard.spread * mask).sum(axis=1), 0.1) + 1.0  # of a row's length; 1 for the intercept
-    clip = _CLIP * math.sqrt(float(squares.mean()))
+    clip = _CLIP * loss.residual_norm**2 * math.sqrt(float(squares.mean()))
     rate = loss.intercept_rate / (n_rows * float(squares.max()))
     # For every coordinate: rounding to whole numbers on either side, and the linear map in double precision, whose
     # error grows with the true number of rows; that may be secret, so the largest table is allowed for.
@@ -137,7 +141,7 @@ def noisy_descent(problem: Problem, standard: Standard, start: Weights, plan: De
     problem = problem.on(problem.data.packed())
     coef, intercept = start.coef * plan.mask, start.intercept
     speed = Weights(np.zeros_like(coef), np.zeros_like(intercept))
-    record = _Record(plan)
+    record = _Record(plan, standard.rates)
     for _ in counted(range(plan.steps)):
         ahead = Weights(coef + _MOMENTUM * speed.coef, intercept + _MOMENTUM * speed.intercept)
         slope, bend = _noisy_gradient(weighted_sums(problem, standard, ahead, squares, plan), plan, source)
@@ -151,8 +155,8 @@ def noisy_descent(problem: Problem, standard: Standard, start: Weights, plan: De
 class _Record:
     """Sums over the steps of a descent, kept while it runs: its releases themselves could fill the memory."""
 
-    def __init__(self, plan: DescentPlan) -> None:
-        self._plan = plan
+    def __init__(self, plan: DescentPlan, rates: FloatArray) -> None:
+        self._plan, self._rates = plan, rates[:, None]
         self._first = math.ceil(plan.steps * (1 - plan.tail))
         self._step = 0
         # places, slopes, places², places·slopes; then places and slopes of the last steps, intercepts beside weights
@@ -161,7 +165,8 @@ class _Record:
         self._bend = np.zeros(len(plan.mask))
 
     def add(self, at: Weights, slope: Weights, bend: FloatArray) -> None:
-        self._sums += np.stack([at.coef, slope.coef, at.coef**2, at.coef * slope.coef])
+        places = own_weights(at.coef, self._rates)
+        self._sums += np.stack([places, slope.coef, places**2, places * slope.coef])
         self._bend += bend
         if self._step >= self._first:
             self._last += np.stack([np.column_stack([part.coef, part.intercept]) for part in (at, slope)])
@@ -175,6 +180,19 @@ class _Record:
         at, slope = (Weights(mean[:, :-1], mean[:, -1]) for mean in self._last / count)
         places, slopes, squares, products = self._sums
         return Path(self._step, noise, places, slopes, squares, products, bend, Landing(count, at, slope))
+
+
+def own_weights(coef: FloatArray, rates: FloatArray) -> FloatArray:
+    """Return of every weight what its own slope rises with, so that the slope is curvature times spread times that.
+
+    With several classes a slope depends on the weights of all: it rises with w_k - Σ_l π_l·w_l, the faster the rarer
+    the class, π_k·(1 - π_k) being its curvature by the margin.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    return coef if len(coef) == 1 else (coef - (rates * coef).sum(axis=0)) / (1 - rates)
 
 
 def row_squares(problem: Problem, standard: Standard, mask: NDArray[np.bool_]) -> FloatArray:
