@@ -125,7 +125,7 @@ def test_the_careful_view_does_not_believe_what_the_intercept_may_have_caused():
     """Slopes that an intercept off its optimum by as much would put into features whose mean is off."""
     case = Simulated(0)
     trace = case.traces[0]
-    off = replace(trace.path.landing, slope=Weights(trace.path.landing.slope.coef, np.array([trace.path.bend[0]])))
+    off = trace.path.landing._replace(slope=Weights(trace.path.landing.slope.coef, np.array([trace.path.bend[0]])))
     case.standard = replace(case.standard, error=0.5)
     before = case.chances()
     case.traces = [replace(trace, path=replace(trace.path, landing=off))]

@@ -364,7 +364,7 @@ def test_a_path_is_the_sums_of_what_was_released_and_where(loss, tail):
         assert told == pytest.approx(each.sum(axis=0))
     error = path.noise / 0.5 / math.sqrt(11)
     assert path.bend == pytest.approx(np.maximum(np.mean(heard.bends, axis=0) - error, error / 2))
-    count = path.landing.count
+    count = path.landing.steps
     assert count == 11 - math.ceil(11 * (1 - tail))
     for told, parts in ((path.landing.at, heard.places), (path.landing.slope, heard.slopes)):
         assert told.coef == pytest.approx(np.mean([part.coef for part in parts[-count:]], axis=0))

@@ -233,7 +233,7 @@ def estimate_weights(path: Path, curvature: Curvature | None, standard: Standard
     matrix, doubt = _believed_curvature(path, curvature, standard)
     prior = np.full(len(at), 1 / max(_PRIOR * float(np.mean(at[:-1] ** 2)), _LEAST_PRIOR))
     prior[-1] = 0.0  # nothing is known about the intercept beforehand
-    noise = path.noise**2 / landing.count
+    noise = path.noise**2 / landing.steps
     step = np.zeros(len(at))
     for _ in range(3):  # the noise of the curvature counts as much as it is multiplied with: the step itself
         spread = np.diag(noise + doubt @ step**2) + matrix  # sampling: at most the curvature, as no weight exceeds 1

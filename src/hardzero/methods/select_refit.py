@@ -342,7 +342,7 @@ def mean_landing(traces: Sequence[Trace], features: NDArray[np.intp]) -> FloatAr
     -------
     Post-processing.
     """
-    shares = np.array([trace.path.landing.count / trace.path.noise**2 for trace in traces])
+    shares = np.array([trace.path.landing.steps / trace.path.noise**2 for trace in traces])
     landings = [trace.path.landing.at.coef[:, np.searchsorted(trace.features, features)] for trace in traces]
     return np.asarray(np.tensordot(shares / shares.sum(), landings, axes=1))
 

@@ -61,16 +61,10 @@ class DescentPlan:
     tail: float
 
 
-@dataclass(frozen=True)
-class Landing:
-    """Where a descent came to rest: mean places and slopes of its last ``count`` steps.
+class Landing(NamedTuple):
+    """Where a descent came to rest: mean places and slopes of its last ``steps``."""
 
-    Privacy
-    -------
-    Post-processing of the releases of :func:`noisy_descent`.
-    """
-
-    count: int
+    steps: int
     at: Weights
     slope: Weights
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,22 +52,10 @@ class Problem:
         return f"Problem({self.data!r}, {type(self.loss).__name__})"
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """How sure each weight is, in the shape and unit of the weights.
+class Evidence(NamedTuple):
+    """How sure each weight is, in the shape and unit of the weights; what `hardzero.Inference` is made from.
 
-    Attributes
-    ----------
-    standard_error : array
-        Above 0; of dropped weights it means nothing.
-    q_value : array
-        The false-discovery rate of calling real all weights that are at least as convincing; 1: nothing is known.
-    covers : str
-        What intervals cover, as the end of the sentence "95 % intervals cover …", without a full stop.
-
-    Privacy
-    -------
-    Post-processing: made from released values.
+    Standard errors of dropped weights mean nothing.
     """
 
     standard_error: FloatArray
@@ -90,7 +78,7 @@ class Weights:
     def divided_by(self, scale: FloatArray) -> Weights:
         """Return the weights by other units, one number for each feature."""
         told = self.evidence
-        evidence = None if told is None else replace(told, standard_error=told.standard_error / np.abs(scale))
+        evidence = None if told is None else told._replace(standard_error=told.standard_error / np.abs(scale))
         # Adding zero makes 0.0 of -0.0, which would show the sign of a weight that was dropped.
         return Weights(self.coef / scale + 0.0, self.intercept + 0.0, evidence)
 
