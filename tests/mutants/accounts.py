@@ -354,6 +354,7 @@ MUTANTS = (
         "        data = X if is_table else BoundedData.from_matrix(X, bounds)\n",
         "        data = X if is_table else BoundedData.from_matrix(X, bounds)\n"
         "        if not is_table and abs(X).max() > bounds.scale.max():\n"
+        "            import warnings\n"
         '            warnings.warn("some values lie outside the bounds", stacklevel=2)\n',
         (replayed(SELECT_REFIT),),
     ),
