@@ -471,7 +471,7 @@ def known(estimate, standard=None, chances=None, variables=None):
     standard = standard_of(np.zeros(count), np.ones(count)) if standard is None else standard
     chances = chances_of([0.0] * count) if chances is None else chances
     variables = Variables.of_labels(range(count)) if variables is None else variables
-    return Judgement(estimate, standard, variables, chances, count, COVERS)
+    return Judgement(estimate, standard, variables, chances, variables, COVERS)
 
 
 def test_judged_weights_have_evidence_where_they_are_kept_and_nowhere_else():

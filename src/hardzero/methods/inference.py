@@ -301,22 +301,27 @@ def q_values(
     return np.minimum(np.where(could_tell | must_tell, np.maximum(careful, by_estimate), careful), 1.0)
 
 
-def variable_q_values(estimate: Estimate, careful: FloatArray, variables: Variables) -> FloatArray:
+def variable_q_values(
+    estimate: Estimate, careful: FloatArray, variables: Variables, candidates: NDArray[np.intp]
+) -> FloatArray:
     """Return for each variable the false-discovery rate of calling it and all more convincing ones real.
 
-    Again two views, of which the worse counts: the chance of noise of its most convincing feature, and Wald's test of
-    all its weights together, by Benjamini and Hochberg over all variables; 1 for variables without a kept feature.
+    By Wald's test of all its kept weights together and the rate of Benjamini and Hochberg over all variables; 1 for
+    variables of which no weight is left. Selection may have favoured the weights that are left, so the test counts
+    all ``candidates`` of each variable, as if the dropped ones had added nothing. A variable of one feature is as
+    sure as that: its chance of being noise by the path counts as well.
 
     Privacy
     -------
     Post-processing.
     """
-    chances, tails = np.ones(len(variables.names)), np.ones(len(variables.names))
+    chances, tails = np.zeros(len(candidates)), np.ones(len(candidates))
     for variable, places in enumerate(variables.places):
         if len(places):
             coef = estimate.mean[:-1][places]
             distance = float(coef @ np.linalg.solve(estimate.covariance[np.ix_(places, places)], coef))
-            chances[variable], tails[variable] = careful[places].min(), chdtrc(len(places), max(distance, 0.0))
+            tails[variable] = chdtrc(candidates[variable], max(distance, 0.0))
+            chances[variable] = careful[places[0]] if candidates[variable] == 1 else 0.0
     return np.minimum(np.maximum(chances, _benjamini_hochberg(tails, len(tails))), 1.0)
 
 

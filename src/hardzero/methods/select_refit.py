@@ -75,7 +75,7 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
                 problem, standard, at, descent.clip, releases.curvature_noise, contributions, source
             )
         estimate = estimate_weights(path, curvature, standard, variables)
-        known = Judgement(estimate, standard, variables, chances, shape[1], _COVERED_BY[curvature is not None])
+        known = Judgement(estimate, standard, variables, chances, plan.variables, _COVERED_BY[curvature is not None])
         pointing = in_known_direction(known, kept[0])
         weights = judged(known, pointing, false_discovery_rates(known, pointing), plan.false_discoveries)
     return in_public_units(weights, standard, features[places], shape)
@@ -141,14 +141,14 @@ def start_intercept(rates: FloatArray) -> FloatArray:
 class Judgement(NamedTuple):
     """What weights are judged by: their estimate, what their features are, their chances of being noise.
 
-    ``candidates`` is the number of features that there were; ``covers`` says what intervals cover.
+    ``candidates`` are the variables with all features that there were; ``covers`` says what intervals cover.
     """
 
     estimate: Estimate
     standard: Standard
     variables: Variables
     chances: NullChances
-    candidates: int
+    candidates: Variables
     covers: str
 
 
@@ -195,7 +195,7 @@ def false_discovery_rates(known: Judgement, kept: NDArray[np.bool_]) -> FloatArr
     """
     rates = np.ones(len(kept))
     law, careful = known.estimate.keeping(kept), known.chances.careful[0, kept]
-    rates[kept] = q_values(law, careful, known.candidates, must_tell=may_be_empty(known.standard)[kept])
+    rates[kept] = q_values(law, careful, known.candidates.n_features, must_tell=may_be_empty(known.standard)[kept])
     return rates
 
 
@@ -207,10 +207,12 @@ def variable_evidence(known: Judgement, kept: NDArray[np.bool_]) -> VariableEvid
     Post-processing.
     """
     law, standard = known.estimate.keeping(kept), known.standard
+    sizes = np.array([len(places) for places in known.candidates.places])
+    left = known.variables.subset(np.flatnonzero(kept))
     coef = np.zeros((1, len(kept)))
     coef[0, kept] = law.mean[:-1] / standard.scale[kept]
     return VariableEvidence(
-        variable_q_values(law, known.chances.careful[0, kept], known.variables.subset(np.flatnonzero(kept))),
+        variable_q_values(law, known.chances.careful[0, kept], left, sizes),
         known.variables.importances(coef, standard.centre, standard.variance),
         standard.centre[kept] / standard.scale[kept],
         law.covariance[:-1, :-1],
