@@ -96,7 +96,7 @@ def _checked(cuts: list[float], lower: float, upper: float, place: Path) -> tupl
     for cut in cuts:
         if not lower < cut <= upper:
             raise SchemaError(
-                f"lists {plain_number(cut)}, which parts nobody from anybody; a cut point lies above lower, "
+                f"lists {plain_number(cut)}, outside the bounds; a cut point lies above lower, "
                 f"{plain_number(lower)}, and at most at upper, {plain_number(upper)}",
                 place,
             )
