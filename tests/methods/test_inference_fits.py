@@ -120,7 +120,7 @@ def test_rates_come_from_the_careful_view_and_all_candidates(monkeypatch):
 
     def views(traces, standard, leaning):
         shape = traces[0].mask.shape
-        return NullChances(np.zeros(shape), np.full(shape, 0.5))
+        return NullChances(np.zeros(shape), np.full(shape, 0.5), np.zeros(shape))
 
     monkeypatch.setattr(select_refit, "q_values", heard)
     monkeypatch.setattr(select_refit, "null_chances", views)

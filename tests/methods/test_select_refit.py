@@ -408,9 +408,9 @@ def test_largest_breaks_ties_in_order_and_leaves_the_mask_alone():
     assert mask.tolist() == [[True, True, False, True]]
 
 
-def chances_of(likely):
+def chances_of(likely, gain=0.0):
     likely = np.atleast_2d(np.asarray(likely, dtype=float))
-    return NullChances(likely, likely)
+    return NullChances(likely, likely, np.broadcast_to(np.asarray(gain, dtype=float), likely.shape))
 
 
 def test_weights_that_are_very_likely_noise_are_dropped():

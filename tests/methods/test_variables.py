@@ -17,10 +17,11 @@ from hardzero.data.variables import Variables, level_shares, level_values
 from hardzero.methods.inference import Estimate, variable_q_values
 from hardzero.methods.select_refit import Judgement, in_known_direction
 from hardzero.methods.select_refit_plan import plan_select_refit
-from hardzero.methods.support import most_important
+from hardzero.methods.support import clear_of_noise, most_important
 from hardzero.privacy.budget import Budget, Neighbours
 
 from ..optim.test_descent import standard_of
+from .test_select_refit import chances_of
 
 CUTS = np.arange(1, 10) / 10
 SHAPES = [lambda x: 3.0 * (x > 0.5), lambda x: 8.0 * (x - 0.5) ** 2, lambda x: 2.0 * x]
@@ -160,6 +161,32 @@ def test_variables_stay_by_what_they_add_and_not_by_their_largest_weight():
     assert most_important(coef, np.ones((1, 3), dtype=bool), standard, known, 2).all()
     masked = most_important(coef, np.array([[True, False, False]]), standard, known, 1)
     assert masked.tolist() == [[True, False, False]]
+
+
+def test_listed_categories_that_may_be_empty_need_slopes_that_are_no_noise():
+    """Steps do not, and neither do features of which nothing was said, nor any whose spread is clear."""
+    known = Variables(("c", "s", "n"), ("categories", "steps", "number"), (0, 0, 0, 1, 2), (0,) * 5)
+    standard = standard_of(np.zeros(5), np.ones(5), [0.003, 0.003, 0.005, 0.003, 0.003], error=1e-3)
+    chances = chances_of([0.01] * 5, [18.0, 20.0, 0.0, 0.0, 5.0])
+    everything = np.ones((1, 5), dtype=bool)
+    assert clear_of_noise(everything, standard, chances, known).tolist() == [[False, True, True, True, False]]
+    assert clear_of_noise(everything, standard, chances).all()
+
+
+def test_categories_that_nobody_has_are_not_kept():
+    """30 of them beside four real ones; in 40 fits none was kept."""
+    rng = np.random.default_rng(0)
+    category = rng.integers(0, 4, size=12_000)
+    X = np.zeros((12_000, 34))
+    X[np.arange(12_000), category] = 1.0
+    y = (rng.random(12_000) < expit(np.array([-2.0, -0.7, 0.7, 2.0])[category])).astype(int)
+    known = Variables(("c",), ("categories",), (0,) * 34, (0,) * 34)
+    for seed in range(10):
+        model = SparsePrivateLogisticRegression(
+            1.0, 1e-5, bounds=(0, 1), classes=[0, 1], random_state=seed, variables=known, max_features=20
+        ).fit(X, y)
+        assert set(model.support_) <= {0, 1, 2, 3}
+        assert {0, 3} <= set(model.support_)
 
 
 def law(mean, covariance):

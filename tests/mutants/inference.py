@@ -170,8 +170,8 @@ MUTANTS = (
         "empty-features-kept",
         "columns that may be the same in all rows stay in the list",
         _SUPPORT,
-        "return mask & (chances.likely < np.where(may_be_empty(standard), _LEAST_DOUBT, _MOST_DOUBT))",
-        "return mask & (chances.likely < _MOST_DOUBT)",
+        "kept = mask & (chances.likely < np.where(may_be_empty(standard), _LEAST_DOUBT, _MOST_DOUBT))",
+        "kept = mask & (chances.likely < _MOST_DOUBT)",
         in_file("methods/test_select_refit", "test_features_that_may_be_empty_are_kept_only_where_they_are_clear"),
     ),
     Mutant(

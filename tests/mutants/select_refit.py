@@ -60,8 +60,8 @@ MUTANTS = (
         "features-that-no-row-has-dropped",
         "a zero tells that no record has the feature",
         _REFIT,
-        "kept = clear_of_noise(mask, standard, chances) |",
-        "kept = clear_of_noise(mask & (problem.data.counts() > 0), standard, chances) |",
+        "kept = clear_of_noise(mask, standard, chances,",
+        "kept = clear_of_noise(mask & (problem.data.counts() > 0), standard, chances,",
         (replayed(SELECT_REFIT),),
     ),
     Mutant(

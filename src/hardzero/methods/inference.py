@@ -60,6 +60,8 @@ class Trace:
 class NullChances:
     """The chance of each weight to be noise: as it seems likeliest, and leaning to noise.
 
+    ``gain`` is how much better its slopes are explained by any line than by noise around zero, as a log likelihood.
+
     Privacy
     -------
     Post-processing.
@@ -67,10 +69,11 @@ class NullChances:
 
     likely: FloatArray
     careful: FloatArray
+    gain: FloatArray
 
     def at(self, features: NDArray[np.intp]) -> NullChances:
         """Return the same for some of the features."""
-        return NullChances(self.likely[:, features], self.careful[:, features])
+        return NullChances(self.likely[:, features], self.careful[:, features], self.gain[:, features])
 
 
 def null_chances(traces: Sequence[Trace], standard: Standard, leaning: float) -> NullChances:
@@ -91,6 +94,7 @@ def null_chances(traces: Sequence[Trace], standard: Standard, leaning: float) ->
     return NullChances(
         _chances_of_noise(_all_log_likelihoods(traces, standard, wary=False), _LEAST_LEANING),
         _chances_of_noise(_all_log_likelihoods(traces, standard, wary=True), leaning),
+        _all_gains(traces, len(standard.centre)),
     )
 
 
@@ -128,6 +132,14 @@ def _gain_of_lines(path: Path) -> FloatArray:
     return np.asarray(gain)
 
 
+def _all_gains(traces: Sequence[Trace], n_features: int) -> FloatArray:
+    """Gains of lines over all descents."""
+    gain = np.zeros((len(traces[0].mask), n_features))
+    for trace in traces:
+        gain[:, trace.features] += _gain_of_lines(trace.path)
+    return gain
+
+
 def _all_log_likelihoods(traces: Sequence[Trace], standard: Standard, *, wary: bool) -> FloatArray:
     """Log likelihoods of all features, some of them at a time, so that wide tables do not fill the memory."""
     count, at_once = len(standard.centre), max(_AT_ONCE // len(traces[0].mask), 1)
@@ -152,14 +164,13 @@ def _log_likelihoods(traces: Sequence[Trace], standard: Standard, *, wary: bool)
     spreads = (_FLATTER[:, None, None] * possible_spreads(standard)).reshape(-1, 1, len(standard.centre))
     shape = (len(spreads), len(traces[0].mask), spreads.shape[-1])
     precision, pull, rest = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    gain = np.zeros(shape[1:])
+    gain = _all_gains(traces, shape[-1])
     for trace in traces:
         path, places = trace.path, (slice(None), slice(None), trace.features)
         rise = path.bend[:, None] * spreads[places] * trace.mask
         precision[places] += path.steps * rise**2 / path.noise**2
         pull[places] += (rise**2 * path.places - rise * path.slopes) / path.noise**2
         rest[places] += (rise * path.products - rise**2 * path.squares / 2) / path.noise**2
-        gain[places[1:]] += _gain_of_lines(path)
     sampling = 1 / (traces[-1].path.bend[:, None] * spreads)
     if wary:
         away = np.max([np.abs(trace.path.landing.slope.intercept) / trace.path.bend for trace in traces], axis=0)

@@ -66,7 +66,7 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
         chances = null_chances(traces, whole, plan.leaning).at(places)
         ranked = mean_landing(traces, places) * (1 - chances.likely)
         mask = largest(ranked, most_important(ranked, mask, standard, variables, stage.variables), stage.kept)
-    kept = clear_of_noise(mask, standard, chances) | largest(ranked, mask, 1)
+    kept = clear_of_noise(mask, standard, chances, variables if plan.declared else None) | largest(ranked, mask, 1)
     if loss.outputs > 1:
         weights = Weights(np.where(kept, at.coef, 0.0), at.intercept)
     else:

@@ -90,7 +90,8 @@ class SelectRefitPlan:
     """How one fit will spend its budget, from public quantities alone.
 
     ``leaning`` is how many more features count as noise where weights are to be called real; ``variables`` which
-    features belong together; ``false_discoveries``, if given, the false-discovery rate up to which weights are kept.
+    features belong together, and ``declared`` whether that was said; ``false_discoveries``, if given, the
+    false-discovery rate up to which weights are kept.
 
     Privacy
     -------
@@ -104,6 +105,7 @@ class SelectRefitPlan:
     spent: Budget
     leaning: float
     variables: Variables
+    declared: bool
     false_discoveries: float | None = None
 
 
@@ -156,7 +158,7 @@ def plan_select_refit(
     spent = charged(budget, releases.events)
     leaning = _LEANING + _LEANING_SIGNAL / layout.signal
     return SelectRefitPlan(
-        budget, neighbours, releases, releases.events, spent, leaning, variables, false_discoveries
+        budget, neighbours, releases, releases.events, spent, leaning, variables, not alone, false_discoveries
     )
 
 

@@ -19,6 +19,10 @@ _MOST_DOUBT, _LEAST_DOUBT = 0.95, 0.1
 """Weights likelier to be noise than the first are dropped; those of features that may be empty, than the second."""
 _CLEAR_MOMENTS = 0.02
 """Moments with more noise than this cannot tell any feature from nothing."""
+_SOME_SPREAD, _CLEAR_SPREAD = 2.0, 4.0
+"""Standard errors of a variance above zero from which on a feature need not be empty, and cannot be."""
+_BEYOND_LUCK = 19.0
+"""Slopes of noise around zero are explained so much better by lines once in a million descents."""
 
 
 def mean_landing(traces: Sequence[Trace], features: NDArray[np.intp]) -> FloatArray:
@@ -61,8 +65,8 @@ def largest(coef: FloatArray, mask: NDArray[np.bool_], count: int) -> NDArray[np
     return kept & mask
 
 
-def may_be_empty(standard: Standard) -> NDArray[np.bool_]:
-    """Say which features may be the same in all rows, as far as their released variance tells.
+def may_be_empty(standard: Standard, errors: float = _SOME_SPREAD) -> NDArray[np.bool_]:
+    """Say which features may be the same in all rows: their released variance is within so many errors of nothing.
 
     Where moments are so noisy that this could be said of any feature, it is said of none.
 
@@ -70,14 +74,24 @@ def may_be_empty(standard: Standard) -> NDArray[np.bool_]:
     -------
     Post-processing.
     """
-    return (standard.variance <= 2 * standard.variance_error) & (standard.error <= _CLEAR_MOMENTS)
+    return (standard.variance <= errors * standard.variance_error) & (standard.error <= _CLEAR_MOMENTS)
 
 
-def clear_of_noise(mask: NDArray[np.bool_], standard: Standard, chances: NullChances) -> NDArray[np.bool_]:
+def clear_of_noise(
+    mask: NDArray[np.bool_], standard: Standard, chances: NullChances, declared: Variables | None = None
+) -> NDArray[np.bool_]:
     """Drop weights that are likelier noise.
+
+    A variable that was ``declared`` may list categories that nobody has. Its categories and numbers are dropped
+    unless their spread or their slopes show that they are not empty; not so its steps, which say things together.
 
     Privacy
     -------
     Post-processing.
     """
-    return mask & (chances.likely < np.where(may_be_empty(standard), _LEAST_DOUBT, _MOST_DOUBT))
+    kept = mask & (chances.likely < np.where(may_be_empty(standard), _LEAST_DOUBT, _MOST_DOUBT))
+    if declared is None:
+        return kept
+    alone = np.array([declared.kinds[owner] != "steps" for owner in declared.owners])
+    empty = alone & may_be_empty(standard, _CLEAR_SPREAD) & (chances.gain < _BEYOND_LUCK)
+    return kept & ~empty
