@@ -25,7 +25,7 @@ The share depends on the records, so that the choice must not change a number: e
 
 def read_encoded(
     reader: TableReader, encoder: SchemaEncoder, *, rows: int = 65536
-) -> tuple[Matrix, NDArray[np.str_]]:
+) -> tuple[Matrix, NDArray[np.str_] | NDArray[np.float64]]:
     """Read and encode a whole table, batch by batch.
 
     Parameters
@@ -42,8 +42,8 @@ def read_encoded(
     X : csr_array of float64, or ndarray of float32
         Multiples of 2⁻¹⁶, to which estimators round anyway, and which both precisions hold exactly. Dense if more
         than 0.3 of the first batch's entries are not zero.
-    y : ndarray of str
-        The class of each row.
+    y : ndarray of str or float64
+        The class of each row, or its number within the target's bounds.
 
     Notes
     -----
@@ -58,7 +58,8 @@ def read_encoded(
     schema = encoder.schema
     columns = [*(column.name for column in schema.used), schema.target.name]
     width = len(schema.features)
-    labels = _Growing(np.array(schema.target.classes).dtype, reader.n_rows)
+    outcomes = np.array(schema.target.classes).dtype  # of no classes: float64, for a target that is a number
+    labels = _Growing(outcomes, reader.n_rows)
     store: _DenseRows | _SparseRows | None = None
     for batch in reader.batches(rows, columns):
         encoded = encoder.encode(batch)

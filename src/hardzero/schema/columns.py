@@ -12,6 +12,7 @@ from typing import Any, Literal, Self, get_args
 
 from . import fields
 from .fields import Path, SchemaError
+from .target import TARGET_KEYS, NumericTarget, Target, parse_target
 
 OTHER = "other"
 """Stands for every value that the schema does not list."""
@@ -112,15 +113,6 @@ UsedColumn = Numeric | Boolean | Categorical | Ordered
 Column = UsedColumn | Ignored
 
 
-@dataclass(frozen=True)
-class Target:
-    """What is to be predicted. ``positive`` is the class whose odds the weights are about, if there are two."""
-
-    name: str
-    classes: tuple[str, ...]
-    positive: str
-
-
 Missing = Literal["error", "zero", "drop"]
 
 
@@ -132,8 +124,8 @@ class Schema:
     ----------
     columns : tuple of columns
         `Numeric`, `Boolean`, `Categorical`, `Ordered` or `Ignored`, in the order of the features.
-    target : Target
-        What is to be predicted.
+    target : Target or NumericTarget
+        What is to be predicted: a class or a number.
     missing : {"error", "zero", "drop"}, default="error"
         What becomes of a row with a missing value.
     missing_values : tuple of str
@@ -145,7 +137,7 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
-    target: Target
+    target: Target | NumericTarget
     missing: Missing = "error"
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "?")
 
@@ -166,10 +158,9 @@ class Schema:
         -------
         Data-independent.
         """
-        target = {"name": self.target.name, "classes": list(self.target.classes), "positive": self.target.positive}
         missing = {"policy": self.missing, "values": list(self.missing_values)}
         return {
-            "target": target,
+            "target": self.target.to_dict(),
             "missing": missing,
             "columns": {column.name: _column_entry(column) for column in self.columns},
         }
@@ -187,20 +178,18 @@ class Schema:
         -------
         Data-independent.
         """
-        entry = fields.table(content, (), ("target", "missing", "columns"))
-        target = _parse_target(
-            fields.needed(entry, "target", (), "add a table [target] with name, classes and positive")
+        entry, strange = fields.table(content, (), ("target", "missing", "columns"))
+        target_name = entry["target"].get("name") if isinstance(entry.get("target"), dict) else None
+        target, (policy, values), columns = fields.all_of(
+            (
+                lambda: parse_target(fields.needed(entry, "target", (), f"add a table [target] with {TARGET_KEYS}")),
+                lambda: _parse_missing(entry.get("missing", {})),
+                lambda: _parse_columns(
+                    fields.needed(entry, "columns", (), "add a table [columns.NAME] for each column"), target_name
+                ),
+            ),
+            strange,
         )
-        missing = fields.table(entry.get("missing", {}), ("missing",), ("policy", "values"))
-        columns = _parse_columns(
-            fields.needed(entry, "columns", (), "add a table [columns.NAME] for each column"), target
-        )
-        policy = missing.get("policy", cls.missing)
-        if policy not in get_args(Missing):
-            raise SchemaError(f"must be one of {fields.listed(get_args(Missing))}", ("missing", "policy"))
-        values = cls.missing_values
-        if "values" in missing:
-            values = fields.strings(missing["values"], ("missing", "values"), at_least=0, empty_allowed=True)
         return cls(columns, target, policy, values)
 
 
@@ -228,42 +217,58 @@ def _column_entry(column: Column) -> dict[str, Any]:
             return {"type": "ignored"}
 
 
-def _parse_target(content: Any) -> Target:
-    path = ("target",)
-    entry = fields.table(content, path, ("name", "classes", "positive"))
-    name = fields.string(fields.needed(entry, "name", path, "name the column to predict"), (*path, "name"))
-    hint = "list every label that can occur, known without looking at the data"
-    classes = fields.strings(fields.needed(entry, "classes", path, hint), (*path, "classes"), at_least=2)
-    positive = fields.string(
-        fields.needed(entry, "positive", path, "name the class that weights speak for"), (*path, "positive")
+def _parse_missing(content: Any) -> tuple[Missing, tuple[str, ...]]:
+    entry, strange = fields.table(content, ("missing",), ("policy", "values"))
+    policy, values = fields.all_of(
+        (
+            lambda: _parse_policy(entry.get("policy", Schema.missing)),
+            lambda: fields.strings(
+                entry.get("values", list(Schema.missing_values)),
+                ("missing", "values"),
+                at_least=0,
+                empty_allowed=True,
+            ),
+        ),
+        strange,
     )
-    if positive not in classes:
-        raise SchemaError(f"is not among the classes; use one of {fields.listed(classes)}", (*path, "positive"))
-    return Target(name, classes, positive)
+    return policy, values
 
 
-def _parse_columns(content: Any, target: Target) -> tuple[Column, ...]:
+def _parse_policy(policy: Any) -> Missing:
+    if policy not in get_args(Missing):
+        known = get_args(Missing)
+        raise SchemaError(
+            f"must be one of {fields.listed(known)}{fields.did_you_mean(policy, known)}", ("missing", "policy")
+        )
+    return policy  # type: ignore[no-any-return]
+
+
+def _parse_columns(content: Any, target_name: Any) -> tuple[Column, ...]:
     if not isinstance(content, dict):
         raise SchemaError("must be a table with one entry for each column", ("columns",))
     if len(content) > MOST_COLUMNS:
         raise SchemaError(f"has {len(content):,} columns; a schema can have {MOST_COLUMNS:,}", ("columns",))
-    columns = []
-    for name, entry in content.items():
-        path = ("columns", fields.string(name, ("columns",)))
-        if name == target.name:
-            raise SchemaError("is the target and cannot be a feature as well; remove this entry", path)
-        columns.append(_parse_column(name, entry, path))
+    columns = fields.each(lambda item: _parse_named(*item, target_name), content.items())
     owners: dict[str, str] = {}
+    repeated = []
     for feature in (feature for column in columns for feature in column.features):
         if feature.name in owners:
             other = owners[feature.name]
-            raise SchemaError(
-                f"gives a feature {feature.name!r}, as column {other!r} does; rename one", ("columns", feature.column)
-            )
-        owners[feature.name] = feature.column
+            problem = f"gives a feature {feature.name!r}, as column {other!r} does; rename one"
+            repeated.append(SchemaError(problem, ("columns", feature.column)))
+        owners.setdefault(feature.name, feature.column)
+    if repeated:
+        raise fields.together(repeated)
     if not owners:
         raise SchemaError("has no column that gives a feature; describe at least one", ("columns",))
     return tuple(columns)
+
+
+def _parse_named(name: Any, content: Any, target_name: Any) -> Column:
+    path = ("columns", fields.string(name, ("columns",)))
+    if name == target_name:
+        raise SchemaError("is the target and cannot be a feature as well; remove this entry", path)
+    return _parse_column(name, content, path)
 
 
 def _parse_column(name: str, content: Any, path: Path) -> Column:
@@ -274,11 +279,16 @@ def _parse_column(name: str, content: Any, path: Path) -> Column:
         raise SchemaError(f"is not filled in; write one of {fields.listed(_KEYS)}", (*path, "type"))
     if not isinstance(kind, str) or kind not in _KEYS:
         raise SchemaError(f"must be one of {fields.listed(_KEYS)}{fields.did_you_mean(kind, _KEYS)}", (*path, "type"))
-    entry = fields.table(content, path, _KEYS[kind])
+    entry, strange = fields.table(content, path, _KEYS[kind])
+    (column,) = fields.all_of((lambda: _parse_typed(kind, name, entry, path),), strange)
+    return column  # type: ignore[no-any-return]
+
+
+def _parse_typed(kind: str, name: str, entry: dict[str, Any], path: Path) -> Column:
     if kind == "numeric":
         return _parse_numeric(name, entry, path)
     if kind == "boolean":
-        true, false = (fields.string(entry.get(key, key), (*path, key)) for key in ("true", "false"))
+        true, false = fields.each(lambda key: fields.string(entry.get(key, key), (*path, key)), ("true", "false"))
         if true == false:
             raise SchemaError("is spelled as true is; give them different spellings", (*path, "false"))
         return Boolean(name, true, false)
@@ -292,17 +302,5 @@ def _parse_column(name: str, content: Any, path: Path) -> Column:
 
 
 def _parse_numeric(name: str, entry: dict[str, Any], path: Path) -> Numeric:
-    lower, upper = (
-        fields.number(
-            fields.needed(entry, side, path, f"write the {word} value that the variable can take"),
-            (*path, side),
-            word,
-        )
-        for side, word in (("lower", "smallest"), ("upper", "largest"))
-    )
-    if lower >= upper:
-        raise SchemaError(f"must be below upper, but {lower:g} is not below {upper:g}", (*path, "lower"))
-    if upper - lower < fields.SMALLEST_WIDTH:
-        raise SchemaError("is too close to upper for double precision; use another unit", (*path, "lower"))
-    unit = fields.string(entry["unit"], (*path, "unit")) if "unit" in entry else None
+    lower, upper, unit = fields.bounds_and_unit(entry, path)
     return Numeric(name, lower, upper, unit)

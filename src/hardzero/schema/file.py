@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from . import places as schema_places
 from .columns import MOST_COLUMNS, Schema
-from .fields import SchemaError, listed, string
+from .fields import SchemaError, listed, string, together
 from .places import Format
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -106,8 +106,10 @@ def loads(content: str | bytes, *, form: Format = "toml", source: str = "schema"
     try:
         return Schema.from_dict(parsed)
     except SchemaError as error:
-        line, column = schema_places.find(text, error.path, form) or (None, None)
-        raise SchemaError(error.problem, error.path, source, line, column) from None
+        found = schema_places.find(text, [problem.path for problem in error.problems], form)
+        ordered = sorted(zip(found, error.problems, strict=True), key=lambda pair: pair[0] or (0, 0))
+        located = [SchemaError(e.problem, e.path, source, *(place or (None, None))) for place, e in ordered]
+        raise together(located) from None
 
 
 def dumps(schema: Schema, *, form: Format = "toml") -> str:
