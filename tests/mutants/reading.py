@@ -105,7 +105,7 @@ MUTANTS = (
     Mutant(
         "template-types-from-the-cells",
         "whoever may see names of columns learns whether a text stands among the numbers",
-        "schema/file.py",
+        "schema/template.py",
         "    if table.is_text and not guess_types:\n",
         "    if table.is_text and table.types is None:\n",
         ("tests/schema/test_limits.py::test_the_template_of_a_text_file_depends_on_its_header_alone",),

@@ -16,7 +16,8 @@ from hardzero.schema import file as schema_file
 from hardzero.schema import places as schema_places
 from hardzero.schema.columns import MOST_COLUMNS, Ignored, Numeric, Schema, Target
 from hardzero.schema.fields import SchemaError, listed
-from hardzero.schema.file import dumps, load_schema, loads, schema_template
+from hardzero.schema.file import dumps, load_schema, loads
+from hardzero.schema.template import schema_template
 
 BOTH_FORMS = pytest.mark.parametrize("form", ["toml", "json"])
 TARGET = Target("y", ("no", "yes"), "yes")
@@ -144,7 +145,7 @@ def test_the_most_columns(form, monkeypatch):
 
 def test_a_template_has_no_more_columns_than_a_schema(monkeypatch):
     assert MOST_COLUMNS == 100_000
-    monkeypatch.setattr(schema_file, "MOST_COLUMNS", 3)
+    monkeypatch.setattr("hardzero.schema.template.MOST_COLUMNS", 3)
     schema_template(CountedTable(tuple("abcd")), "a")
     with pytest.raises(SchemaError, match="the table has 5 columns; a schema can have 3"):
         schema_template(CountedTable(tuple("abcde")), "a")

@@ -91,7 +91,7 @@ def fit(
         estimator = build_estimator(method.value, schema.target.classes, privacy, option or (), prune=prune.value)
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]
-            reader = table.opened_for(schema.columns)
+            reader = table.opened_for(schema.columns, schema.target.name)
             with steps_shown("reading rows") as shown:
                 rows = read_rows(reader, schema, lambda seen: shown(seen, reader.n_rows))
             with steps_shown("fitting") as shown, progress.listening(shown), warnings.catch_warnings():
@@ -129,7 +129,8 @@ def predict(
         from .actions.predict import write_predictions
 
         model = FittedModel.load(model_path)
-        reader = table.opened_for(model.features if model.schema is None else model.schema.columns)
+        described = (model.features,) if model.schema is None else (model.schema.columns, model.schema.target.name)
+        reader = table.opened_for(*described)
         with (
             steps_shown("predicting rows") as shown,
             claimed(output, overwrite=force) as claim,

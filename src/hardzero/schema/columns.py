@@ -178,7 +178,7 @@ class Schema:
         -------
         Data-independent.
         """
-        entry, strange = fields.table(content, (), ("target", "missing", "columns"))
+        entry, strange = fields.understood(content, (), ("target", "missing", "columns"))
         target_name = entry["target"].get("name") if isinstance(entry.get("target"), dict) else None
         target, (policy, values), columns = fields.all_of(
             (
@@ -218,7 +218,7 @@ def _column_entry(column: Column) -> dict[str, Any]:
 
 
 def _parse_missing(content: Any) -> tuple[Missing, tuple[str, ...]]:
-    entry, strange = fields.table(content, ("missing",), ("policy", "values"))
+    entry, strange = fields.understood(content, ("missing",), ("policy", "values"))
     policy, values = fields.all_of(
         (
             lambda: _parse_policy(entry.get("policy", Schema.missing)),
@@ -279,7 +279,7 @@ def _parse_column(name: str, content: Any, path: Path) -> Column:
         raise SchemaError(f"is not filled in; write one of {fields.listed(_KEYS)}", (*path, "type"))
     if not isinstance(kind, str) or kind not in _KEYS:
         raise SchemaError(f"must be one of {fields.listed(_KEYS)}{fields.did_you_mean(kind, _KEYS)}", (*path, "type"))
-    entry, strange = fields.table(content, path, _KEYS[kind])
+    entry, strange = fields.understood(content, path, _KEYS[kind])
     (column,) = fields.all_of((lambda: _parse_typed(kind, name, entry, path),), strange)
     return column  # type: ignore[no-any-return]
 
@@ -304,3 +304,13 @@ def _parse_typed(kind: str, name: str, entry: dict[str, Any], path: Path) -> Col
 def _parse_numeric(name: str, entry: dict[str, Any], path: Path) -> Numeric:
     lower, upper, unit = fields.bounds_and_unit(entry, path)
     return Numeric(name, lower, upper, unit)
+
+
+def keys_of(kind: str) -> tuple[str, ...]:
+    """Return what can be said of a column of this type.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return _KEYS[kind]

@@ -19,7 +19,8 @@ SPACES = " \t\n\r\v\f"
 """Ignored around cells, and so not allowed around names and values."""
 
 _LARGEST_BOUND = 1e300
-_SMALLEST_WIDTH = 1e-290  # beyond these, differences and quotients of bounds leave double precision
+SMALLEST_WIDTH = 1e-290
+"""Beyond these, differences and quotients of bounds leave double precision."""
 
 _MOST_LISTED = 20
 _MOST_COMPARED = 2000
@@ -91,7 +92,15 @@ def all_of(steps: Iterable[Callable[[], Any]], before: Iterable[SchemaError] = (
     return each(lambda step: step(), steps, before)
 
 
-def table(content: Any, path: Path, keys: Iterable[str]) -> tuple[dict[str, Any], list[SchemaError]]:
+def table(content: Any, path: Path, keys: Iterable[str]) -> dict[str, Any]:
+    """Return a dictionary that has no keys but the known ones."""
+    entry, strange = understood(content, path, keys)
+    if strange:
+        raise together(strange)
+    return entry
+
+
+def understood(content: Any, path: Path, keys: Iterable[str]) -> tuple[dict[str, Any], list[SchemaError]]:
     """Return a dictionary of known keys, and a problem for each other key.
 
     A key that is nearly spelled like one that is absent stands for it, so that its value is checked at the same time.
@@ -154,7 +163,7 @@ def bounds_and_unit(entry: dict[str, Any], path: Path) -> tuple[float, float, st
     )
     if lower >= upper:
         raise SchemaError(f"must be below upper, but {lower:g} is not below {upper:g}", (*path, "lower"))
-    if upper - lower < _SMALLEST_WIDTH:
+    if upper - lower < SMALLEST_WIDTH:
         raise SchemaError("is too close to upper for double precision; use another unit", (*path, "lower"))
     return lower, upper, unit
 

@@ -67,7 +67,7 @@ def parse_target(content: Any) -> Target | NumericTarget:
     Data-independent.
     """
     path = ("target",)
-    entry, strange = fields.table(content, path, ("name", *_CLASS_KEYS, *_NUMBER_KEYS))
+    entry, strange = fields.understood(content, path, ("name", *_CLASS_KEYS, *_NUMBER_KEYS))
     numeric = any(key in entry for key in _NUMBER_KEYS)
     if numeric and (clash := [key for key in _CLASS_KEYS if key in entry]):
         problem = (
