@@ -23,7 +23,6 @@ _ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
 
 
 Method = StrEnum("Method", {name.upper().replace("-", "_"): name for name in CHOICES})  # type: ignore[misc]
-_USUAL = Method("select-refit")
 Pruning = StrEnum("Pruning", {name.upper(): name for name in PRUNINGS})  # type: ignore[misc]
 _UNPRUNED = Pruning("none")
 Prune = Annotated[
@@ -50,8 +49,13 @@ def fit(
     ] = Neighbours.ZERO_OUT,
     public_rows: PublicRows = None,
     method: Annotated[
-        Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
-    ] = _USUAL,
+        Method | None,
+        typer.Option(
+            help="The estimator; select-refit needs no tuning, lasso is not private. For a target that is a number: "
+            "sparsifier or private-lasso.",
+            show_default="select-refit; sparsifier for a number",
+        ),
+    ] = None,
     prune: Prune = _UNPRUNED,
     option: Annotated[
         list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
@@ -74,7 +78,7 @@ def fit(
         from ..report import ready, render_report
         from ..schema.file import load_schema
         from .actions.fit import claimed_outputs, fit_rows, keep_model, read_rows, refuse_dropping, refuse_public_rows
-        from .actions.methods import build_estimator
+        from .actions.methods import build_estimator, method_for
 
         schema = load_schema(schema_path)
         refuse_dropping(schema, neighbours.value)
@@ -88,7 +92,8 @@ def fit(
             "n_rows": public_rows,
             "random_state": seed,
         }
-        estimator = build_estimator(method.value, schema.target.classes, privacy, option or (), prune=prune.value)
+        chosen = method_for(None if method is None else method.value, schema.target)
+        estimator = build_estimator(chosen, schema.target, privacy, option or (), prune=prune.value)
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]
             reader = table.opened_for(schema.columns, schema.target.name)

@@ -8,17 +8,19 @@ mark makes it part of a text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .codebook import CodeBook, Variable
 from .codebook_fields import texts_of, type_of
 from .fields import SPACES, SchemaError, string
 
-_COMMENT = re.compile(r"(?<!\\)\|.*")
-_COLON, _COMMA = re.compile(r"(?<!\\):"), re.compile(r"(?<!\\),")
-_PERIOD = re.compile(r"(?<!\\)\.\s*$")
-_ESCAPED = re.compile(r"\\([,:|.?\\])")
+_MARKS = "\\,:|.?"
+_GUARDED = {mark: chr(0xFDD0 + number) for number, mark in enumerate(_MARKS)}  # code points that are no characters
+_PLAIN = str.maketrans({guarded: mark for mark, guarded in _GUARDED.items()})
+_ESCAPED = re.compile(r"\\([\\,:|.?])")
+_COMMENT = re.compile(r"\|.*")
+_PERIOD = re.compile(r"\.\s*$")
 _TYPE_AND_REMARK = re.compile(r"(?P<type>[^\W\d_]+)(?:\s+[0-9]+|\s*[(\[.;-].*)?", re.DOTALL)
 _ORDERED = re.compile(r"\[ordered\]", re.IGNORECASE)
 _OTHER_TYPES = {"label": "ignored"}
@@ -37,8 +39,9 @@ def parse_names(text: str, source: str) -> CodeBook:
     notes: list[str] = []
     for count, (line, entry) in enumerate(_entries(text)):
         place = f"{source}:{line}"
-        if (colon := _COLON.search(entry)) is not None:
-            name, body = _plain(entry[: colon.start()]), entry[colon.end() :]
+        name, colon, body = entry.partition(":")
+        if colon:
+            name = _plain(name)
             said, problems = _described(name, body)
             if name in variables:
                 problems = [f"is described again, after {variables[name].place}; the first description is kept"]
@@ -59,28 +62,27 @@ def parse_names(text: str, source: str) -> CodeBook:
 
 def _entries(text: str) -> Iterator[tuple[int, str]]:
     """Yield the line on which each entry begins, and the entry on one line; comments are left out."""
-    begun, entry = 0, ""
+    begun, parts = 0, list[str]()
     for number, raw in enumerate(text.split("\n"), start=1):
-        line = _COMMENT.sub("", raw).strip(SPACES)
+        guarded = _ESCAPED.sub(lambda escaped: _GUARDED[escaped[1]], raw)
+        line = _COMMENT.sub("", guarded).strip(SPACES)
         if not line:
             continue
-        if entry and _goes_on(entry, line):
-            entry += f" {line}"
-            continue
-        if entry:
-            yield begun, entry
-        begun, entry = number, line
-    if entry:
-        yield begun, entry
+        if parts and not _goes_on(parts, line):
+            yield begun, " ".join(parts)
+            parts.clear()
+        begun = begun if parts else number
+        parts.append(line)
+    if parts:
+        yield begun, " ".join(parts)
 
 
-def _goes_on(entry: str, line: str) -> bool:
-    """Whether a line belongs to the entry before it: after a comma always, else unless that one is complete."""
-    if entry.endswith(",") or line.startswith(","):
+def _goes_on(parts: Sequence[str], line: str) -> bool:
+    """Whether a line belongs to the entry before it: at a comma always, else unless that one is complete."""
+    if parts[-1].endswith(",") or line.startswith(","):
         return True
-    colon = _COLON.search(entry)
-    complete = _PERIOD.search(entry) or (colon and _type(entry[colon.end() :].strip(SPACES)))
-    return not complete and not _COLON.search(line)
+    is_type = len(parts) == 1 and _type(parts[0].partition(":")[2].strip(SPACES)) is not None
+    return not is_type and not parts[-1].endswith(".") and ":" not in line
 
 
 def _described(name: str, body: str) -> tuple[dict[str, Any] | None, list[str]]:
@@ -110,7 +112,7 @@ def _described(name: str, body: str) -> tuple[dict[str, Any] | None, list[str]]:
 def _type(content: str) -> tuple[dict[str, Any], list[str]] | None:
     """Return the type that a text without a list is, with what stands behind it in brackets as a description."""
     found = _TYPE_AND_REMARK.fullmatch(content)
-    if found is None or _COMMA.search(content):
+    if found is None or "," in content:
         return None
     word = found["type"]
     kind = _OTHER_TYPES.get(word.casefold()) or type_of(word)
@@ -120,20 +122,21 @@ def _type(content: str) -> tuple[dict[str, Any], list[str]] | None:
     if kind == "date":
         said = {"type": "ignored", "description": "a date or time, which gives no feature"}
     elif remark := content[found.end("type") :].strip(SPACES + "()[].;-"):
-        said["description"] = remark
+        said["description"] = _plain(remark)
     return said, []
 
 
 def _items(text: str) -> list[str]:
-    listed = _COMMA.split(_PERIOD.sub("", text))
+    listed = _PERIOD.sub("", text).split(",")
     if len(listed) > 1 and not listed[-1].strip(SPACES):
         listed.pop()
     return [_plain(item) for item in listed]
 
 
 def _plain(text: str) -> str:
-    return _ESCAPED.sub(r"\1", text).strip(SPACES)
+    return text.translate(_PLAIN).strip(SPACES)
 
 
 def _start_of(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    plain = _plain(text)
+    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}…"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from .codebook import CodeBook, Variable
-from .codebook_fields import true_and_false
+from .codebook_fields import shortened, true_and_false
 from .columns import MOST_COLUMNS, keys_of
 from .fields import SchemaError, did_you_mean, listed, string
 from .file import loads, toml_table, type_family
@@ -247,12 +247,10 @@ def _remarks(said: Mapping[str, Any]) -> list[str]:
 
 def _target_entry(book: CodeBook, positive: str | None, notes: list[str]) -> dict[str, Any]:
     """Return what the schema says of the target: bounds of a number, or classes."""
-    said = next((dict(v.said) for v in book.variables if v.name == book.target), None)
-    if said is None and book.target is not None and not book.classes:
-        known = [variable.name for variable in book.variables]
-        if book.target not in known and len(book.sources) and not any(v.place == "the table" for v in book.variables):
-            notes.append(f"the target {book.target!r} is in no code book{did_you_mean(book.target, known)}")
-    said = said or {}
+    said = next((dict(v.said) for v in book.variables if v.name == book.target), {})
+    if not said and book.target is not None and not book.classes:
+        known = [variable.name for variable in book.variables if variable.said]
+        notes.append(f"the target {book.target!r} is in no code book{did_you_mean(book.target, known)}")
     name = {"name": book.target or ""}
     if _kind(said) == "numeric":
         unit = {"unit": said["unit"]} if "unit" in said else {}
@@ -260,6 +258,10 @@ def _target_entry(book: CodeBook, positive: str | None, notes: list[str]) -> dic
     if "true" in said and "false" in said and "values" not in said:
         said = {"positive": said["true"], **said, "values": [said["false"], said["true"]]}
     classes = list(said.get("values") or book.classes)
+    if book.classes and set(classes) != set(book.classes):
+        notes.append(
+            f"the classes are those said of {book.target!r}; the list {shortened(list(book.classes))} is not used"
+        )
     spoken_for = positive or said.get("positive", "")
     if not spoken_for and len(classes) > 2:
         return {**name, "classes": classes}
