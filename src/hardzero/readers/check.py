@@ -30,6 +30,11 @@ class ColumnCounts:
     outside: int
     unknown: int
 
+    @property
+    def troubled(self) -> int:
+        """How many cells are not as the schema expects."""
+        return self.missing + self.outside + self.unknown
+
     def __add__(self, other: ColumnCounts) -> ColumnCounts:
         return ColumnCounts(
             self.column,
@@ -78,7 +83,7 @@ class TableCheck:
             yield f"not used: {', '.join(map(printable, self.unused))}"
         if self.counts is not None:
             yield f"SENSITIVE, for the data holder only: {self.n_rows} rows"
-            for count in self.counts:
+            for count in sorted(self.counts, key=lambda count: -count.troubled):
                 yield (
                     f"{printable(count.column)}: {count.missing} missing, {count.outside} out of bounds, "
                     f"{count.unknown} unknown"
