@@ -38,6 +38,7 @@ from hardzero.schema.file import loads
 from hardzero.schema.template import codebook_template
 
 from .test_file import FakeTable
+from .test_limits import CountedTable
 
 FIXTURES = Path(__file__).parent / "codebooks"
 PARSERS = {"names": parse_names, "csv": parse_table, "json": parse_json}
@@ -444,6 +445,13 @@ def test_variables_are_matched_with_the_columns_of_a_table():
     filled = draft.text.replace('lower = ""', "lower = 0").replace('upper = ""', "upper = 1")
     schema = loads(filled.replace("values = []", 'values = ["a"]'))
     assert schema.columns == (Numeric("Age", 0, 1), Categorical("first name", ("a",)), Boolean("owner"))
+
+
+def test_a_code_book_is_not_completed_from_the_rows_of_a_text_file():
+    table = CountedTable(("x", "age", "y"), is_text=True)
+    draft = drafted("no, yes.\nx: 1, 2.\n", table=table, positive="yes")
+    assert draft.gaps == ("age.type",)
+    assert table.asked == []
 
 
 def test_names_match_by_their_letters_if_only_one_does():

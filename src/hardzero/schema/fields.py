@@ -57,13 +57,25 @@ class SchemaError(ValueError):
         others: Sequence[SchemaError] = (),
     ) -> None:
         self.problem, self.path, self.source, self.line, self.column = problem, path, source, line, column
-        place = ":".join(str(part) for part in (source, line, column) if part is not None)
-        message = ": ".join(part for part in (place, ".".join(map(printable, path)), problem) if part)
-        self.message = message.encode(errors="replace").decode()  # half a surrogate pair cannot be printed
-        self.problems: tuple[SchemaError, ...] = (self, *others)
+        self._others = tuple(others)
+        super().__init__(problem)
+
+    @property
+    def problems(self) -> tuple[SchemaError, ...]:
+        """This problem and all others that were found with it."""
+        return (self, *self._others)
+
+    @property
+    def message(self) -> str:
+        """Where this one problem is, and what to do about it."""
+        place = ":".join(str(part) for part in (self.source, self.line, self.column) if part is not None)
+        message = ": ".join(part for part in (place, ".".join(map(printable, self.path)), self.problem) if part)
+        return message.encode(errors="replace").decode()  # half a surrogate pair cannot be printed
+
+    def __str__(self) -> str:
         lines = [error.message for error in self.problems[:_MOST_LISTED]]
         left = len(self.problems) - len(lines)
-        super().__init__("\n".join([*lines, *([f"and {left:,} more problems"] if left else [])]))
+        return "\n".join([*lines, *([f"and {left:,} more problems"] if left else [])])
 
 
 def together(problems: Sequence[SchemaError]) -> SchemaError:
@@ -81,7 +93,7 @@ def each(check: Callable[[T], R], items: Iterable[T], before: Iterable[SchemaErr
         try:
             results.append(check(item))
         except SchemaError as error:
-            problems += error.problems
+            problems += [problem.with_traceback(None) for problem in error.problems]  # which would hold the schema
     if problems:
         raise together(problems)
     return results
