@@ -2,6 +2,9 @@
 
 import csv
 import json
+import re
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +55,17 @@ def test_one_command_writes_a_complete_schema(folder, table):
     schema = load_schema("s.toml")
     assert schema.columns == SCHEMA
     assert schema.target == Target("ill", ("no", "yes"), "yes")
+
+
+def test_the_code_books_of_the_how_to_page_are_complete(folder):
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "schema.md").read_text()
+    book, bounds, commands = re.findall(r"^```\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)[:3]
+    (folder / "book.names").write_text(book)
+    (folder / "bounds.csv").write_text(bounds)
+    (folder / "people").mkdir()
+    result = call(*shlex.split(commands.splitlines()[0])[1:])
+    assert (result.exit_code, result.output) == (0, "")
+    assert [column.name for column in load_schema("people/short.toml").columns] == ["age", "sex", "hours-per-week"]
 
 
 def test_what_is_missing_is_listed_at_the_end(folder):
