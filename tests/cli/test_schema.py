@@ -247,6 +247,26 @@ def test_a_number_is_fitted_reported_and_predicted(folder, method, kind):
     assert call("export", "w.json", "-o", "w.onnx").exit_code == 0
 
 
+@pytest.mark.parametrize(("cuts", "shape"), [("", "steps"), ("cuts = 10\n", "linear")])
+def test_a_number_is_predicted_by_steps(folder, cuts, shape):
+    (folder / "w.toml").write_text(WAGES + cuts)
+    write_wages(folder / "w.csv")
+    more = ("--shape", shape, "--epsilon", "20", "--seed", "1", "--report", "w.html")
+    result = call("fit", "w.csv", "--schema", "w.toml", *more, "-o", "w.json")
+    assert result.exit_code == 0, result.output
+    assert "the schema: columns, bounds, cut points, categories" in result.output
+    model = FittedModel.load("w.json")
+    assert len(model.features) == (100 if shape == "steps" else 10)
+    assert model.needed == ("age",)
+    assert call("predict", "w.json", "w.csv", "--keep", "age", "-o", "p.csv").exit_code == 0
+    by_age = {int(row["age"]): float(row["prediction"]) for row in rows("p.csv")}
+    assert by_age[100] - by_age[0] > 10
+    assert len(set(by_age.values())) <= 1 + len(model.kept)  # a level before the first step, and one behind each
+    assert "age&gt;=" in (folder / "w.html").read_text()
+    assert "age>=" in call("inspect", "w.json").output
+    assert call("export", "w.json", "-o", "w.onnx").exit_code == 0
+
+
 def test_a_method_for_classes_is_refused_for_a_number_with_both_ways_out(folder):
     (folder / "w.toml").write_text(WAGES)
     write_wages(folder / "w.csv")

@@ -19,7 +19,7 @@ from scipy.special import expit, softmax
 from hardzero import kernels
 from hardzero.data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.methods.private_lasso import paper_noise
-from hardzero.methods.select_refit import plan_select_refit
+from hardzero.methods.select_refit_plan import plan_select_refit
 from hardzero.methods.sparsifier import keep_largest, scaled_count
 from hardzero.optim import curvature as released_curvature
 from hardzero.optim import descent

@@ -12,22 +12,20 @@ from scipy.special import expit
 
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
+from hardzero.data.variables import Variables
 from hardzero.methods import select_refit
 from hardzero.methods.inference import Estimate, NullChances, Trace
 from hardzero.methods.select_refit import (
-    Screen,
-    clear_of_noise,
+    Judgement,
     false_discovery_rates,
     in_public_units,
     judged,
-    largest,
-    may_be_empty,
-    mean_landing,
-    plan_select_refit,
     screen_features,
     select_and_refit,
     start_intercept,
 )
+from hardzero.methods.select_refit_plan import Screen, plan_select_refit
+from hardzero.methods.support import clear_of_noise, largest, may_be_empty, mean_landing
 from hardzero.optim.descent import Landing, Path
 from hardzero.optim.frank_wolfe import Evidence, Problem, Weights
 from hardzero.optim.losses import Logistic, Squared
@@ -54,7 +52,7 @@ def noises(plan):
     releases = plan.releases
     rate = [] if releases.screen is None else [releases.screen.rate_noise]
     last = [] if releases.curvature_noise is None else [releases.curvature_noise]
-    steps = [pace.noise for pace, _ in releases.stages for _ in range(pace.steps)]
+    steps = [pace.noise for pace, *_ in releases.stages for _ in range(pace.steps)]
     return [*rate, releases.moments_noise, *steps, *last]
 
 
@@ -78,7 +76,7 @@ def test_plans_are_sensible_and_within_the_budget(epsilon, outputs, relation):
         sizes = [left * outputs, *(stage.kept for stage in releases.stages)]
         assert sizes == sorted(sizes, reverse=True)
         assert 1 <= sizes[-1] <= outputs * max(1, int(2 * math.sqrt(p)))
-        for pace, kept in releases.stages:
+        for pace, kept, _ in releases.stages:
             assert type(pace.steps) is int
             assert type(kept) is int
             assert 8 <= pace.steps <= 300
@@ -101,7 +99,7 @@ def cost_by_hand(releases):
     parts = {
         "length": releases.length_eta**2 / 8,
         "moments": 1 / (2 * releases.moments_noise**2),
-        "descents": sum(pace.steps / (2 * pace.noise**2) for pace, _ in releases.stages),
+        "descents": sum(pace.steps / (2 * pace.noise**2) for pace, *_ in releases.stages),
     }
     if releases.screen is not None:
         parts["rates"] = 1 / (2 * releases.screen.rate_noise**2)
@@ -138,7 +136,7 @@ def test_every_release_of_a_plan_is_charged(layout, relation):
     shares["descents"] = 0.9 - ("curvature" in parts) * 0.1
     for name, part in parts.items():
         assert part / rho == pytest.approx(shares[name] * left, rel=1e-9), name
-    stages = [pace.steps / (2 * pace.noise**2) / parts["descents"] for pace, _ in plan.releases.stages]
+    stages = [pace.steps / (2 * pace.noise**2) / parts["descents"] for pace, *_ in plan.releases.stages]
     assert stages == pytest.approx([1.0] if layout == "one descent" else [0.25, 0.25, 0.5])
 
 
@@ -153,7 +151,7 @@ def test_the_events_of_a_plan_are_all_its_releases_in_the_order_of_time(layout, 
             ("select", releases.screen.eta)
         ] * releases.screen.kept
     expected += [("select", releases.length_eta), ("gaussian", releases.moments_noise)]
-    expected += [("gaussian", pace.noise) for pace, _ in releases.stages for _ in range(pace.steps)]
+    expected += [("gaussian", pace.noise) for pace, *_ in releases.stages for _ in range(pace.steps)]
     if releases.curvature_noise is not None:
         expected.append(("gaussian", releases.curvature_noise))
     assert charged_for(plan) == expected
@@ -215,7 +213,7 @@ def test_leaning_to_noise_fades_with_the_signal():
 
 def test_replace_one_buys_fewer_steps_than_the_others():
     zero_out, replace_one, add_remove = (
-        sum(pace.steps for pace, _ in plan_select_refit(Budget(1.0, 1e-6), relation, 10_000, 50, 1).releases.stages)
+        sum(pace.steps for pace, *_ in plan_select_refit(Budget(1.0, 1e-6), relation, 10_000, 50, 1).releases.stages)
         for relation in Neighbours
     )
     assert replace_one < zero_out == add_remove
@@ -346,9 +344,9 @@ def test_a_fit_makes_the_releases_of_its_plan_and_no_others(loss, epsilon):
     expected = [] if screen is None else [loss.outputs]
     expected.append(2 * left + loss.outputs)
     # The first descent moves every weight, later ones those that the one before kept.
-    sizes = [left * loss.outputs, *(kept for _, kept in stages[:-1])]
+    sizes = [left * loss.outputs, *(stage.kept for stage in stages[:-1])]
     expected += [
-        size + 2 * loss.outputs for size, (pace, _) in zip(sizes, stages, strict=True) for _ in range(pace.steps)
+        size + 2 * loss.outputs for size, (pace, *_) in zip(sizes, stages, strict=True) for _ in range(pace.steps)
     ]
     if plan.releases.curvature_noise is not None:
         expected.append((sizes[-1] + 1) * (sizes[-1] + 2) // 2)
@@ -467,10 +465,19 @@ def estimate_of(coef, errors, correlation=0.0):
 COVERS = "the weights of this test"
 
 
+def known(estimate, standard=None, chances=None, variables=None):
+    """What weights are judged by, with nothing said of their features unless given."""
+    count = len(estimate.mean) - 1
+    standard = standard_of(np.zeros(count), np.ones(count)) if standard is None else standard
+    chances = chances_of([0.0] * count) if chances is None else chances
+    variables = Variables.of_labels(range(count)) if variables is None else variables
+    return Judgement(estimate, standard, variables, chances, variables, COVERS)
+
+
 def test_judged_weights_have_evidence_where_they_are_kept_and_nowhere_else():
     estimate = estimate_of([2.0, -1.0, 0.1], [0.1, 0.1, 0.1])
     kept = np.array([True, False, True])
-    weights = judged(estimate, kept, np.array([0.001, 0.002, 0.5]), COVERS, None)
+    weights = judged(known(estimate), kept, np.array([0.001, 0.002, 0.5]), None)
     assert weights.coef.tolist() == [[2.0, 0.0, 0.1]]
     assert weights.intercept.tolist() == [0.3]
     assert np.isnan(weights.evidence.standard_error).tolist() == [[False, True, False]]
@@ -483,7 +490,7 @@ def test_features_that_may_be_empty_are_called_real_by_their_own_estimate_only()
     """Both are clear by the path; their errors are too large to tell, which one of them has to."""
     estimate, kept = estimate_of([1.0, 1.0, 0.2], [0.9, 0.9, 0.01]), np.array([True, True, True])
     standard = standard_of(np.zeros(3), np.ones(3), [1e-4, 1.0, 1.0], error=1e-3)
-    rates = false_discovery_rates(estimate, kept, standard, chances_of([0.01, 0.01, 0.01]), 3)
+    rates = false_discovery_rates(known(estimate, standard, chances_of([0.01, 0.01, 0.01])), kept)
     assert rates[0] > 0.2
     assert rates[1:] == pytest.approx([0.01, 0.01])
 
@@ -491,7 +498,7 @@ def test_features_that_may_be_empty_are_called_real_by_their_own_estimate_only()
 def test_what_is_dropped_is_taken_for_zero_by_those_that_are_left():
     """Correlated estimates: the law of the rest, given that the others are zero."""
     estimate = estimate_of([1.0, 1.0], [0.5, 0.5], correlation=0.8)
-    weights = judged(estimate, np.array([True, False]), np.zeros(2), COVERS, None)
+    weights = judged(known(estimate), np.array([True, False]), np.zeros(2), None)
     assert weights.coef[0, 0] == pytest.approx(1.0 - 0.8 * 1.0)
     assert weights.evidence.standard_error[0, 0] == pytest.approx(0.5 * math.sqrt(1 - 0.8**2))
 
@@ -499,7 +506,7 @@ def test_what_is_dropped_is_taken_for_zero_by_those_that_are_left():
 @pytest.mark.parametrize(("rate", "left"), [(None, 3), (0.6, 3), (0.3, 2), (1e-3, 1), (1e-300, 0)])
 def test_only_weights_within_a_wished_false_discovery_rate_are_kept(rate, left):
     estimate = estimate_of([5.0, 5.0, 5.0], [0.1, 0.1, 0.1])
-    weights = judged(estimate, np.ones(3, dtype=bool), np.array([1e-4, 0.2, 0.5]), COVERS, rate)
+    weights = judged(known(estimate), np.ones(3, dtype=bool), np.array([1e-4, 0.2, 0.5]), rate)
     assert np.count_nonzero(weights.coef) == left
     assert np.array_equal(weights.coef[0] != 0, np.arange(3) < left)
     assert np.array_equal(np.isfinite(weights.evidence.standard_error[0]), np.arange(3) < left)

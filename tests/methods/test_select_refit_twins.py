@@ -13,7 +13,7 @@ from scipy.special import expit
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.data.bounded import RESIDUAL_ONE, BoundedData
 from hardzero.methods import select_refit
-from hardzero.methods.select_refit import Releases, plan_select_refit
+from hardzero.methods.select_refit_plan import Releases, plan_select_refit
 from hardzero.optim import curvature, descent
 from hardzero.optim import standardise as standard
 from hardzero.optim.descent import Pace, noisy_descent, prepare_descent

@@ -333,6 +333,65 @@ def test_cut_points_are_listed_or_counted(cell, cuts):
     assert said_of({"cuts": cell}) == ({"cuts": cuts}, [])
 
 
+CURVES = {
+    "csv": """\
+name,type,range,values,cut points,spacing,monotone,steps,other,role
+age,numeric,17 to 90,,25|35|50,,,,,
+gain,numeric,0 to 9999,,3,log,up,,,
+grade,ordinal,,low|middle|high,,,down,yes,,
+sex,nominal,,f|m,,,,,no,
+y,,,a|b,,,,,,target
+""",
+    "json": """\
+{"age": {"type": "numeric", "range": "17 to 90", "cuts": [25, 35, 50]},
+ "gain": {"lower": 0, "upper": 9999, "cuts": 3, "spacing": "log", "monotone": "up"},
+ "grade": {"type": "ordered", "values": ["low", "middle", "high"], "steps": true, "monotonicity": "down"},
+ "sex": {"values": ["f", "m"], "other": false},
+ "y": {"role": "target", "values": ["a", "b"]}}
+""",
+}
+
+
+@pytest.mark.parametrize("form", CURVES)
+def test_cut_points_steps_directions_and_complete_lists_are_written(form):
+    draft = drafted(CURVES[form], form, target=None, positive="b")
+    assert (draft.gaps, draft.notes) == ((), ())
+    assert loads(draft.text).columns == (
+        Numeric("age", 17, 90, cuts=(25, 35, 50)),
+        Numeric("gain", 0, 9999, cuts=(9, 99, 999), monotone="up"),
+        Ordered("grade", ("low", "middle", "high"), steps=True, monotone="down"),
+        Categorical("sex", ("f", "m"), other=False),
+    )
+    for line in ("cuts = [25, 35, 50]", "cuts = 3", 'spacing = "log"', "steps = true", "other = false"):
+        assert f"\n{line}\n" in draft.text
+
+
+def test_curves_that_a_schema_cannot_have_are_noted():
+    text = """\
+name,type,range,values,cuts,monotone,steps,other,role
+age,numeric,17 to 90,,95|20,rising,,,
+sex,nominal,,f|m,3,up,yes,,
+grade,ordinal,,low|high,,,maybe,,
+y,,,a|b,,,,,target
+"""
+    notes = drafted(text, "csv", target=None, positive="b").notes
+    assert [note.partition(";")[0] for note in notes] == [
+        "book.csv:4: grade: steps 'maybe' is neither yes nor no",
+        "book.csv:3: sex: cuts is not for categorical columns",
+        "book.csv:3: sex: monotone is not for categorical columns",
+        "book.csv:3: sex: steps is not for categorical columns",
+        "columns.age.cuts: lists 95, outside the bounds",
+        "columns.age.cuts: lists 95 before 20",
+        "columns.age.monotone: must be one of 'up', 'down'",
+    ]
+
+
+def test_a_draft_tells_of_cut_points():
+    head = drafted(CURVES["json"], "json", target=None).text.partition("[target]")[0]
+    assert "cuts = [25, 35, 50], or cuts = 16 spread over its bounds" in head
+    assert "missing if other = false" in head
+
+
 def test_words_for_fields_and_types():
     assert [field_of(word) for word in ("Variable", "MAX", "Value Labels", "lower_bound", "zzz")] == [
         "name",

@@ -137,7 +137,7 @@ def test_dots_and_brackets_in_texts_are_no_nesting():
 
 @BOTH_FORMS
 def test_the_most_columns(form, monkeypatch):
-    monkeypatch.setattr("hardzero.schema.columns.MOST_COLUMNS", 3)
+    monkeypatch.setattr("hardzero.schema.entries.MOST_COLUMNS", 3)
     columns = tuple(Numeric(f"c{k}", 0, 1) for k in range(4))
     assert loads(dumps(Schema(columns[:3], TARGET), form=form), form=form).columns == columns[:3]
     assert "columns: has 4 columns; a schema can have 3" in failure(dumps(Schema(columns, TARGET), form=form), form)

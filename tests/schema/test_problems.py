@@ -69,6 +69,81 @@ def test_a_nearly_known_key_is_checked_as_the_one_that_is_meant():
     assert len(failure(content).problems) == 1
 
 
+def problems_of(**columns):
+    content = MIXED.to_dict()
+    content["columns"] |= columns
+    return [(".".join(e.path[1:]), e.problem.partition(";")[0]) for e in failure(content).problems]
+
+
+def test_cut_points_steps_and_directions_are_looked_at_together():
+    assert problems_of(
+        age={"type": "numeric", "lower": "", "upper": 60, "cuts": [40, 30, "x"], "spacing": "l", "monotone": 1},
+        balance={"type": "numeric", "lower": 0, "upper": 9, "cuts": [0, 5, 5, 3, 12], "steps": True, "other": False},
+        town={"type": "categorical", "values": [], "other": "no", "cuts": 3, "colour": 1},
+        grade={"type": "ordered", "values": ["a"], "steps": 1, "monotone": "upp"},
+    ) == [
+        ("age.lower", "is not filled in"),
+        ("age.spacing", "must be one of 'even', 'log'"),
+        ("age.cuts", "entry 3 must be a number, written without quotes"),
+        ("age.monotone", "must be one of 'up', 'down'"),
+        ("balance.steps", "is for columns of the type 'ordered'"),
+        ("balance.other", "is for columns of the type 'categorical'"),
+        ("balance.cuts", "lists 0, outside the bounds"),
+        ("balance.cuts", "lists 12, outside the bounds"),
+        ("balance.cuts", "lists 5 more than once"),
+        ("balance.cuts", "lists 5 before 3"),
+        ("town.cuts", "is for columns of the type 'numeric'"),
+        ("town.colour", "is not a known key"),
+        ("town.values", "is not filled in"),
+        ("town.other", "must be true or false, written without quotes"),
+        ("grade.values", "needs at least 2 entries, has 1"),
+        ("grade.steps", "must be true or false, written without quotes"),
+        ("grade.monotone", "must be one of 'up', 'down'"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cuts", "problem"), [([30, 20], "lists 30 before 20"), (1001, "must be from 1 to 1,000"), (1000, None)]
+)
+def test_cut_points_are_looked_at_where_the_bounds_are_wrong(cuts, problem):
+    entry = {"type": "numeric", "lower": 90, "upper": 17, "cuts": cuts}
+    found = [("age.lower", "must be below upper, but 90 is not below 17")]
+    assert problems_of(age=entry) == found + [("age.cuts", problem)] * (problem is not None)
+
+
+def test_a_key_of_another_type_is_not_taken_for_one_that_is_spelled_much_like_it():
+    entry = {"type": "categorical", "values": ["a"], "lower": 0}  # not "other", though three letters are the same
+    assert problems_of(town=entry) == [("town.lower", "is for columns of the type 'numeric'")]
+
+
+def test_survey_weights_are_one_problem_of_several():
+    content = {**MIXED.to_dict(), "weight": {"name": "w"}, "weights": {}}
+    content["columns"]["age"]["lower"] = 90
+    assert [(problem.path[0], problem.problem[:14]) for problem in failure(content).problems] == [
+        ("weight", "survey weights"),
+        ("weights", "survey weights"),
+        ("columns", "must be below "),
+    ]
+
+
+def test_nothing_is_looked_at_behind_the_column_with_too_many_features(monkeypatch):
+    monkeypatch.setattr("hardzero.schema.entries.MOST_FEATURES", 12)
+    stepped = {"type": "numeric", "lower": 0, "upper": 1, "cuts": 5}
+    columns = {
+        "wrong": {"type": "?"},
+        "a": stepped,
+        "b": stepped,
+        "c": stepped,
+        "d": stepped,
+        "unseen": {"type": "?"},
+    }
+    error = failure({**MIXED.to_dict(), "columns": columns})
+    assert [(problem.path[1], problem.problem[:15]) for problem in error.problems] == [
+        ("wrong", "must be one of "),
+        ("c", "brings more tha"),
+    ]
+
+
 def test_all_features_that_are_there_twice():
     content = MIXED.to_dict()
     content["columns"] |= {"town=Berne": {"type": "boolean"}, "town=Chur": {"type": "boolean"}}

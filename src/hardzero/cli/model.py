@@ -13,7 +13,18 @@ import typer
 
 from ..estimators import CHOICES, PRUNINGS
 from ..privacy.budget import Neighbours
-from .options import AsJson, Epsilon, Force, ModelFile, SchemaFile, TableOptions, clear_messages, steps_shown
+from .options import (
+    AsJson,
+    Epsilon,
+    Force,
+    ModelFile,
+    SchemaFile,
+    Shape,
+    ShapeOption,
+    TableOptions,
+    clear_messages,
+    steps_shown,
+)
 
 if TYPE_CHECKING:
     from ..model import FittedModel
@@ -27,6 +38,10 @@ Pruning = StrEnum("Pruning", {name.upper(): name for name in PRUNINGS})  # type:
 _UNPRUNED = Pruning("none")
 Prune = Annotated[
     Pruning, typer.Option(help="For select-refit: reliable keeps only features that can be told from noise.")
+]
+Relation = Annotated[
+    Neighbours,
+    typer.Option(help="One person's record is there or empty, is exchanged for another, or is there or not."),
 ]
 PublicRows = Annotated[
     int | None,
@@ -43,10 +58,7 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes, as JSON.")],
     epsilon: Epsilon = 1.0,
     delta: Annotated[float | None, typer.Option(help="The guarantee's δ.", show_default="n^-1.5")] = None,
-    neighbours: Annotated[
-        Neighbours,
-        typer.Option(help="One person's record is there or empty, is exchanged for another, or is there or not."),
-    ] = Neighbours.ZERO_OUT,
+    neighbours: Relation = Neighbours.ZERO_OUT,
     public_rows: PublicRows = None,
     method: Annotated[
         Method | None,
@@ -57,6 +69,7 @@ def fit(
         ),
     ] = None,
     prune: Prune = _UNPRUNED,
+    shape: ShapeOption = Shape.LINEAR,
     option: Annotated[
         list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
     ] = None,
@@ -81,6 +94,7 @@ def fit(
         from .actions.methods import build_estimator, method_for
 
         schema = load_schema(schema_path)
+        schema = schema.with_steps() if shape is Shape.STEPS else schema
         refuse_dropping(schema, neighbours.value)
         refuse_public_rows(neighbours.value, public_rows)
         if report is not None:
@@ -125,8 +139,8 @@ def predict(
 ) -> None:
     """Predict the rows of a table: class and probabilities, one CSV line for each row.
 
-    Needs the model file and the new table only, not the training data. Text that begins like a formula is written
-    with an apostrophe before it.
+    Needs the model file and the new table only, not the training data, and of the table only columns with a nonzero
+    weight. Text that begins like a formula is written with an apostrophe before it.
     """
     with clear_messages() as results:
         from ..atomic import claimed

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+import abc
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.bounded import FloatArray
-from ..model.inference import LEVEL, Inference
+from ..data.variables import Variables
+from ..model.inference import LEVEL, Inference, VariableInference
 from ..optim.frank_wolfe import Weights
 
 
-class WeightInference:
+def kept_variables(variables: Variables | None, fitted: Weights) -> tuple[VariableInference, ...]:
+    """Return what is known about the variables with kept weights, the most important first."""
+    told = fitted.evidence and fitted.evidence.variables
+    if variables is None or not told:
+        return ()
+    kept = np.flatnonzero(fitted.coef[0])
+    owned = enumerate(variables.subset(kept).places)
+    known = [
+        VariableInference(
+            variables.names[number],
+            float(told.q_value[number]),
+            float(told.importance[number]),
+            tuple(kept[places].tolist()),
+            told.mean[places],
+            told.covariance[np.ix_(places, places)],
+        )
+        for number, places in owned
+        if len(places)
+    ]
+    return tuple(sorted(known, key=lambda variable: -variable.importance))
+
+
+class WeightInference(abc.ABC):
     """What ``inference_`` says, under the names that people look for."""
 
     coef_: FloatArray
@@ -23,7 +48,12 @@ class WeightInference:
         self.inference_ = None
         if evidence is not None and all(0 < error < np.inf for error in evidence.standard_error[kept]):
             errors = np.where(kept, evidence.standard_error, np.nan)
-            self.inference_ = Inference(errors, evidence.q_value, evidence.covers)
+            told = kept_variables(self._variables(fitted.coef.shape[1]), fitted)
+            self.inference_ = Inference(errors, evidence.q_value, evidence.covers, told)
+
+    @abc.abstractmethod
+    def _variables(self, n_features: int) -> Variables | None:
+        """Return which features belong together, if that was said."""
 
     @property
     def coef_se_(self) -> FloatArray:
@@ -54,6 +84,16 @@ class WeightInference:
         Post-processing.
         """
         return self._told().reliable
+
+    @property
+    def kept_variables_(self) -> tuple[VariableInference, ...]:
+        """The variables with nonzero weights, the most important first; none unless ``variables`` was given.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        return self._told().variables
 
     def conf_int(self, level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
         """Return intervals of the weights, in the features' own units.

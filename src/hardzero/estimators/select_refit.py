@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
 from .. import checks
-from ..methods.select_refit import SelectRefitPlan, plan_select_refit, select_and_refit
+from ..data.variables import Variables
+from ..methods.select_refit import select_and_refit
+from ..methods.select_refit_plan import SelectRefitPlan, plan_select_refit
 from ..model.inference import FALSE_DISCOVERY_RATE
 from ..optim.frank_wolfe import Problem, Weights
 from . import PRUNINGS
@@ -25,7 +32,12 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
     {private_classifier}
     max_features : int, optional
         Most nonzero weights with two classes, and K times as many over all K classes together with more: by default
-        2√p, or fewer where the budget could not tell so many apart.
+        2√p, 5√p where ``variables`` are given, or fewer where the budget could not tell so many apart.
+    variables : sequence or Variables, optional
+        Which features belong together: one label for each feature, or what `SchemaEncoder.variables` says of a
+        schema's. Whole variables are then selected, and within them weights.
+    max_variables : int, optional
+        Most variables with nonzero weights; by default 12, or 2√v of v variables where that is more.
     prune : {"none", "reliable"}, default="none"
         "none" keeps what predicts, and marks in ``reliable_`` what can be told from noise; "reliable" keeps nothing
         else, and is for two classes.
@@ -44,23 +56,53 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
     """
 
     max_features: int | None = None
+    variables: Any = None
+    max_variables: int | None = None
     prune: str = "none"
 
     def _plan(self, shape: Shape) -> SelectRefitPlan:
-        limit, prunes = self.max_features, checks.choice("prune", self.prune, PRUNINGS) == "reliable"
+        prunes = checks.choice("prune", self.prune, PRUNINGS) == "reliable"
         if prunes and shape.loss.outputs > 1:
             raise ValueError(
                 "prune='reliable' is for two classes: with more nothing tells yet which weights are reliable; "
                 "use prune='none'"
+            )
+        variables = self._variables(shape.n_features)
+        if variables is None and self.max_variables is not None:
+            raise ValueError("max_variables needs variables=…, one label for each feature; or use max_features")
+        if variables is not None and any(variables.signs) and shape.loss.outputs > 1:
+            raise ValueError(
+                f"variables say in which direction they act, which is for two classes; there are {shape.loss.outputs}"
             )
         return plan_select_refit(
             *self._asked(shape),
             shape.n_rows,
             shape.n_features,
             shape.loss.outputs,
-            None if limit is None else checks.whole("max_features", limit, 1),
+            _limit("max_features", self.max_features),
             FALSE_DISCOVERY_RATE if prunes else None,
+            variables,
+            _limit("max_variables", self.max_variables),
         )
 
     def _run(self, problem: Problem, plan: SelectRefitPlan) -> Weights:
         return select_and_refit(problem, plan, self._source())
+
+    def _variables(self, n_features: int) -> Variables | None:
+        if self.variables is None or isinstance(self.variables, Variables):
+            variables = self.variables
+        elif isinstance(self.variables, str) or not isinstance(self.variables, Sequence | np.ndarray):
+            raise TypeError(
+                f"variables must be a sequence with one label for each feature, got {type(self.variables).__name__}"
+            )
+        else:
+            variables = Variables.of_labels(np.asarray(self.variables, dtype=object).tolist())
+        if variables is not None and variables.n_features != n_features:
+            raise ValueError(
+                f"variables has {variables.n_features} labels for {n_features} features; give one for each feature"
+            )
+        return variables
+
+
+def _limit(name: str, value: int | None) -> int | None:
+    return None if value is None else checks.whole(name, value, 1)

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfc, log_ndtr, logsumexp, ndtr, ndtri
+from scipy.special import chdtrc, erfc, log_ndtr, logsumexp, ndtr, ndtri
 
 from ..data.bounded import FloatArray
+from ..data.variables import Variables
 from ..optim.curvature import Curvature
 from ..optim.descent import Path
 from ..optim.standardise import Standard
@@ -218,7 +219,9 @@ class Estimate:
         return Estimate(self.mean[inside] - gain @ self.mean[outside], (covariance + covariance.T) / 2)
 
 
-def estimate_weights(path: Path, curvature: Curvature | None, standard: Standard) -> Estimate:
+def estimate_weights(
+    path: Path, curvature: Curvature | None, standard: Standard, variables: Variables | None = None
+) -> Estimate:
     """One Newton step from where a descent of two classes came to rest, as far as the noise allows.
 
     The mean gradient of the last steps is H·(w - w*) plus noise, at a place w near the optimum w*. Directions in
@@ -230,7 +233,10 @@ def estimate_weights(path: Path, curvature: Curvature | None, standard: Standard
     """
     landing = path.landing
     at, slope = (np.append(part.coef[0], part.intercept) for part in (landing.at, landing.slope))
-    matrix, doubt = _believed_curvature(path, curvature, standard)
+    known = np.eye(len(at))
+    if variables is not None:
+        known[:-1, :-1] = variables.correlations(standard.centre)
+    matrix, doubt = _believed_curvature(path, curvature, standard, known)
     prior = np.full(len(at), 1 / max(_PRIOR * float(np.mean(at[:-1] ** 2)), _LEAST_PRIOR))
     prior[-1] = 0.0  # nothing is known about the intercept beforehand
     noise = path.noise**2 / landing.steps
@@ -244,23 +250,34 @@ def estimate_weights(path: Path, curvature: Curvature | None, standard: Standard
     return Estimate(at + step, (covariance + covariance.T) / 2)
 
 
-def _believed_curvature(path: Path, curvature: Curvature | None, standard: Standard) -> tuple[FloatArray, FloatArray]:
-    """Return the curvature without what noise put into it, positive definite, and the variance left in entries."""
-    if curvature is None:  # features taken for uncorrelated
+def _believed_curvature(
+    path: Path, curvature: Curvature | None, standard: Standard, known: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the curvature without what noise put into it, positive definite, and the variance left in entries.
+
+    ``known`` are the correlations within variables, which means imply, and zeros for all others.
+    """
+    if curvature is None:  # features of different variables are taken for uncorrelated
         diagonal = path.bend[0] * np.append(possible_spreads(standard).mean(axis=0), 1.0)
-        doubt = _UNKNOWN_CORRELATION**2 * np.outer(diagonal, diagonal)
-        return np.diag(diagonal), doubt
+        size = np.sqrt(np.outer(diagonal, diagonal))
+        unknown = 1 - known**2 + np.eye(len(known))
+        return _positive(known * size), _UNKNOWN_CORRELATION**2 * unknown * size**2
     diagonal = np.maximum(np.diag(curvature.matrix), curvature.error)
     size = np.sqrt(np.outer(diagonal, diagonal))
-    correlation, noise = curvature.matrix / size, curvature.error**2 / 2 / size**2
+    beyond, noise = curvature.matrix / size - known, curvature.error**2 / 2 / size**2
     beside = ~np.eye(len(diagonal), dtype=bool)
-    signal = max(float(np.mean(correlation[beside] ** 2 - noise[beside])), _LEAST_SIGNAL)
+    signal = max(float(np.mean(beyond[beside] ** 2 - noise[beside])), _LEAST_SIGNAL)
     share = signal / (signal + noise)
-    matrix = np.where(beside, share * correlation, 1.0) * size
+    matrix = np.where(beside, known + share * beyond, 1.0) * size
     doubt = np.where(beside, share * noise * size**2, curvature.error**2)
+    return _positive(matrix), doubt
+
+
+def _positive(matrix: FloatArray) -> FloatArray:
+    """Lift the lowest heights of a symmetric matrix above zero."""
     heights, directions = np.linalg.eigh(matrix)
     heights = np.maximum(heights, _FLATTEST * heights.max())
-    return (directions * heights) @ directions.T, doubt
+    return np.asarray((directions * heights) @ directions.T)
 
 
 def q_values(
@@ -278,11 +295,40 @@ def q_values(
     Post-processing.
     """
     coef, errors = estimate.mean[:-1], estimate.errors
-    tails = erfc(np.abs(coef) / errors / math.sqrt(2))
-    order = np.argsort(tails, kind="stable")
-    rates = tails[order] * candidates / np.arange(1, len(tails) + 1)
-    by_estimate = np.empty(len(tails))
-    by_estimate[order] = np.minimum.accumulate(rates[::-1])[::-1]
+    by_estimate = _benjamini_hochberg(erfc(np.abs(coef) / errors / math.sqrt(2)), candidates)
     clear = np.abs(coef)[careful <= _CLEAR]
     could_tell = errors <= _TELLING * (np.median(clear) if len(clear) else np.inf)
     return np.minimum(np.where(could_tell | must_tell, np.maximum(careful, by_estimate), careful), 1.0)
+
+
+def variable_q_values(
+    estimate: Estimate, careful: FloatArray, variables: Variables, candidates: NDArray[np.intp]
+) -> FloatArray:
+    """Return for each variable the false-discovery rate of calling it and all more convincing ones real.
+
+    By Wald's test of all its kept weights together and the rate of Benjamini and Hochberg over all variables; 1 for
+    variables of which no weight is left. Selection may have favoured the weights that are left, so the test counts
+    all ``candidates`` of each variable, as if the dropped ones had added nothing. A variable of one feature is as
+    sure as that: its chance of being noise by the path counts as well.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    chances, tails = np.zeros(len(candidates)), np.ones(len(candidates))
+    for variable, places in enumerate(variables.places):
+        if len(places):
+            coef = estimate.mean[:-1][places]
+            distance = float(coef @ np.linalg.solve(estimate.covariance[np.ix_(places, places)], coef))
+            tails[variable] = chdtrc(candidates[variable], max(distance, 0.0))
+            chances[variable] = careful[places[0]] if candidates[variable] == 1 else 0.0
+    return np.minimum(np.maximum(chances, _benjamini_hochberg(tails, len(tails))), 1.0)
+
+
+def _benjamini_hochberg(tails: FloatArray, candidates: int) -> FloatArray:
+    """False-discovery rates of calling real all with such a tail probability or a smaller one."""
+    order = np.argsort(tails, kind="stable")
+    rates = tails[order] * candidates / np.arange(1, len(tails) + 1)
+    result = np.empty(len(tails))
+    result[order] = np.minimum.accumulate(rates[::-1])[::-1]
+    return result

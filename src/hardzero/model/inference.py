@@ -19,6 +19,64 @@ FALSE_DISCOVERY_RATE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
+class VariableInference:
+    """How sure one variable is, of which weights were kept: that it matters at all, and its weights together.
+
+    Attributes
+    ----------
+    name : str
+        The variable's name.
+    q_value : float
+        The false-discovery rate of calling real all variables that are at least as convincing.
+    importance : float
+        Standard deviation of what the variable adds to the score, from released moments.
+    features : tuple of int
+        Its kept features, as places among all.
+    mean : array
+        Released means of these features.
+    covariance : array
+        Joint covariance of their weights.
+
+    Privacy
+    -------
+    Post-processing: made from released values.
+    """
+
+    name: str
+    q_value: float
+    importance: float
+    features: tuple[int, ...]
+    mean: FloatArray
+    covariance: FloatArray
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the variable can be told from noise, with a false-discovery rate of at most 5 %."""
+        return self.q_value <= FALSE_DISCOVERY_RATE
+
+    def divided_by(self, scale: FloatArray) -> VariableInference:
+        """Return the same for weights that are divided by ``scale``, one number for each feature of the model.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        own = scale[list(self.features)]
+        with np.errstate(over="ignore"):
+            return replace(self, mean=self.mean * own, covariance=self.covariance / np.outer(own, own))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all numbers are the same."""
+        if not isinstance(other, VariableInference):
+            return NotImplemented
+        mine, others = ((v.name, v.q_value, v.importance, v.features) for v in (self, other))
+        arrays = (self.mean, other.mean), (self.covariance, other.covariance)
+        return mine == others and all(np.array_equal(a, b) for a, b in arrays)
+
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
+
+
+@dataclass(frozen=True, eq=False)
 class Inference:
     """How sure each weight is, in the order and shape of the weights: one row for each output.
 
@@ -31,6 +89,8 @@ class Inference:
         as convincing; 1 where nothing is known.
     covers : str
         What intervals cover, as the end of the sentence "95 % intervals cover …", without a full stop.
+    variables : tuple of VariableInference
+        The kept variables, the most important first; none where features were not taken together.
 
     Privacy
     -------
@@ -40,6 +100,7 @@ class Inference:
     standard_error: FloatArray
     q_value: FloatArray
     covers: str
+    variables: tuple[VariableInference, ...] = ()
 
     @property
     def reliable(self) -> NDArray[np.bool_]:
@@ -76,7 +137,8 @@ class Inference:
         Post-processing.
         """
         with np.errstate(over="ignore"):
-            return replace(self, standard_error=self.standard_error / np.abs(scale))
+            variables = tuple(variable.divided_by(scale) for variable in self.variables)
+            return replace(self, standard_error=self.standard_error / np.abs(scale), variables=variables)
 
     def __eq__(self, other: object) -> bool:
         """Whether all numbers are the same, NaN among them."""
@@ -86,6 +148,7 @@ class Inference:
             np.array_equal(self.standard_error, other.standard_error, equal_nan=True)
             and np.array_equal(self.q_value, other.q_value)
             and self.covers == other.covers
+            and self.variables == other.variables
         )
 
     __hash__ = None  # type: ignore[assignment]  # arrays have none

@@ -7,6 +7,7 @@ is applied to sums, so sparse rows stay sparse.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,7 +47,8 @@ class Pace(NamedTuple):
 class DescentPlan:
     """What a descent will do, from released values alone; it lands where its last steps are on average.
 
-    ``tail`` is the share of the steps that count for that.
+    ``tail`` is the share of the steps that count for that; ``signs`` are 1 and -1 for features whose weights stay at
+    or above zero, or below.
 
     Privacy
     -------
@@ -59,6 +61,11 @@ class DescentPlan:
     sigma: int
     mask: NDArray[np.bool_]
     tail: float
+    signs: NDArray[np.signedinteger]
+
+    def allowed(self, coef: FloatArray) -> FloatArray:
+        """Return weights with zeros in place of those of the wrong sign."""
+        return np.where(coef * self.signs < 0, 0.0, coef)
 
 
 class Landing(NamedTuple):
@@ -103,7 +110,13 @@ class Path:
 
 
 def prepare_descent(
-    loss: Loss, standard: Standard, mask: NDArray[np.bool_], n_rows: int, pace: Pace, contributions: int
+    loss: Loss,
+    standard: Standard,
+    mask: NDArray[np.bool_],
+    n_rows: int,
+    pace: Pace,
+    contributions: int,
+    signs: Sequence[int] | None = None,
 ) -> DescentPlan:
     """Choose the longest gradient, step size and noise for the features in ``mask``.
 
@@ -119,7 +132,8 @@ def prepare_descent(
     slack = math.ceil((2 + MAX_ROWS * 2.0**-24) * math.sqrt(int(mask.sum()) + 2 * loss.outputs))
     length = math.hypot(clip, _BEND_WEIGHT * loss.bend_norm)
     sigma = math.ceil(pace.noise * (contributions * math.ceil(length * RESIDUAL_ONE) + slack))
-    return DescentPlan(pace.steps, rate, clip, sigma, mask, pace.tail)
+    known = np.zeros(mask.shape[1], dtype=np.int8) if signs is None else np.array(signs, dtype=np.int8)
+    return DescentPlan(pace.steps, rate, clip, sigma, mask, pace.tail, known)
 
 
 def noisy_descent(problem: Problem, standard: Standard, start: Weights, plan: DescentPlan, source: Source) -> Path:
@@ -140,7 +154,8 @@ def noisy_descent(problem: Problem, standard: Standard, start: Weights, plan: De
         ahead = Weights(coef + _MOMENTUM * speed.coef, intercept + _MOMENTUM * speed.intercept)
         slope, bend = _noisy_gradient(weighted_sums(problem, standard, ahead, squares, plan), plan, source)
         record.add(ahead, slope, bend)
-        moved = Weights(ahead.coef - plan.rate * slope.coef, ahead.intercept - plan.rate * slope.intercept)
+        there = plan.allowed(ahead.coef - plan.rate * slope.coef)
+        moved = Weights(there, ahead.intercept - plan.rate * slope.intercept)
         speed = Weights(moved.coef - coef, moved.intercept - intercept)
         coef, intercept = moved.coef, moved.intercept
     return record.path()

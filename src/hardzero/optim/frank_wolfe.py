@@ -52,15 +52,38 @@ class Problem:
         return f"Problem({self.data!r}, {type(self.loss).__name__})"
 
 
+class VariableEvidence(NamedTuple):
+    """How sure whole variables are: false-discovery rates and standard deviations of what they add to the score.
+
+    Beside them, for the kept weights in their order: their features' released means, and their joint covariance.
+    """
+
+    q_value: FloatArray
+    importance: FloatArray
+    mean: FloatArray
+    covariance: FloatArray
+
+
 class Evidence(NamedTuple):
     """How sure each weight is, in the shape and unit of the weights; what `hardzero.Inference` is made from.
 
-    Standard errors of dropped weights mean nothing.
+    Standard errors of dropped weights mean nothing. ``variables`` is there for two classes.
     """
 
     standard_error: FloatArray
     q_value: FloatArray
     covers: str
+    variables: VariableEvidence | None = None
+
+    def divided_by(self, scale: FloatArray) -> Evidence:
+        """Return the same for weights by other units, one number for each feature; only kept weights have some."""
+        error = self.standard_error / np.abs(scale)
+        if self.variables is None:
+            return self._replace(standard_error=error)
+        own = scale[~np.isnan(self.standard_error[0])]
+        told = self.variables
+        told = told._replace(mean=told.mean * own, covariance=told.covariance / np.outer(own, own))
+        return self._replace(standard_error=error, variables=told)
 
 
 @dataclass(frozen=True)
@@ -77,8 +100,7 @@ class Weights:
 
     def divided_by(self, scale: FloatArray) -> Weights:
         """Return the weights by other units, one number for each feature."""
-        told = self.evidence
-        evidence = None if told is None else told._replace(standard_error=told.standard_error / np.abs(scale))
+        evidence = None if self.evidence is None else self.evidence.divided_by(scale)
         # Adding zero makes 0.0 of -0.0, which would show the sign of a weight that was dropped.
         return Weights(self.coef / scale + 0.0, self.intercept + 0.0, evidence)
 

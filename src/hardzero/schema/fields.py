@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -21,6 +21,9 @@ SPACES = " \t\n\r\v\f"
 _LARGEST_BOUND = 1e300
 SMALLEST_WIDTH = 1e-290
 """Beyond these, differences and quotients of bounds leave double precision."""
+
+WIDEST_BOUNDS = (-_LARGEST_BOUND, _LARGEST_BOUND)
+"""All that bounds can hold."""
 
 _MOST_LISTED = 20
 _MOST_COMPARED = 2000
@@ -104,20 +107,14 @@ def all_of(steps: Iterable[Callable[[], Any]], before: Iterable[SchemaError] = (
     return each(lambda step: step(), steps, before)
 
 
-def table(content: Any, path: Path, keys: Iterable[str]) -> dict[str, Any]:
-    """Return a dictionary that has no keys but the known ones."""
-    entry, strange = understood(content, path, keys)
-    if strange:
-        raise together(strange)
-    return entry
-
-
-def understood(content: Any, path: Path, keys: Iterable[str]) -> tuple[dict[str, Any], list[SchemaError]]:
-    """Return a dictionary of known keys, and a problem for each other key.
+def understood(
+    content: Any, path: Path, keys: Iterable[str], refused: Mapping[str, str] | None = None
+) -> tuple[dict[str, Any], list[SchemaError]]:
+    """Return a dictionary of known keys, and a problem for each other key: the reason if it is one of the refused.
 
     A key that is nearly spelled like one that is absent stands for it, so that its value is checked at the same time.
     """
-    known = tuple(keys)
+    known, reasons = tuple(keys), refused or {}
     if not isinstance(content, dict):
         raise SchemaError(f"must be a table with the keys {listed(known)}", path)
     strange = [key for key in content if key not in known]
@@ -125,15 +122,14 @@ def understood(content: Any, path: Path, keys: Iterable[str]) -> tuple[dict[str,
         return content, []
     entry = {key: value for key, value in content.items() if key in known}
     for key in strange:
-        if (meant := _closest(str(key), known)) is not None:
+        if key not in reasons and (meant := _closest(str(key), known)) is not None:
             entry.setdefault(meant, content[key])
-    problems = [
-        SchemaError(
-            f"is not a known key{did_you_mean(key, known) or f'; known here: {listed(known)}'}", (*path, str(key))
-        )
-        for key in strange
-    ]
-    return entry, problems
+    unknown = [reasons.get(key) or f"is not a known key{_instead(key, known)}" for key in strange]
+    return entry, [SchemaError(problem, (*path, str(key))) for key, problem in zip(strange, unknown, strict=True)]
+
+
+def _instead(key: Any, known: Sequence[str]) -> str:
+    return did_you_mean(key, known) or f"; known here: {listed(known)}"
 
 
 def needed(entry: dict[str, Any], key: str, path: Path, advice: str) -> Any:
@@ -199,7 +195,7 @@ def strings(values: Any, path: Path, *, at_least: int, empty_allowed: bool = Fal
         raise SchemaError('must be a list of texts, such as ["a", "b"]', path)
     if not values and at_least:
         raise SchemaError("is not filled in; list what can occur, known without looking at the data", path)
-    texts = tuple(each(lambda item: _item(item, path, empty_allowed), enumerate(values, start=1)))
+    texts = tuple(items(lambda value: string(value, path, empty_allowed), values, path))
     if len(texts) < at_least:
         raise SchemaError(f"needs at least {at_least} entries, has {len(texts)}", path)
     if twice := [text for text, count in Counter(texts).items() if count > 1]:
@@ -207,12 +203,31 @@ def strings(values: Any, path: Path, *, at_least: int, empty_allowed: bool = Fal
     return texts
 
 
-def _item(numbered: tuple[int, Any], path: Path, empty_allowed: bool) -> str:
-    number, value = numbered
-    try:
-        return string(value, path, empty_allowed)
-    except SchemaError as error:
-        raise SchemaError(f"entry {number} {error.problem}", path) from None
+def items(check: Callable[[Any], R], values: Iterable[Any], path: Path) -> list[R]:
+    """Return what a check makes of each entry of a list; problems say which entry they are about."""
+
+    def checked(numbered: tuple[int, Any]) -> R:
+        number, value = numbered
+        try:
+            return check(value)
+        except SchemaError as error:
+            raise SchemaError(f"entry {number} {error.problem}", path) from None
+
+    return each(checked, enumerate(values, start=1))
+
+
+def flag(value: Any, path: Path) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool):
+        raise SchemaError("must be true or false, written without quotes", path)
+    return value
+
+
+def choice(value: Any, path: Path, options: Iterable[str]) -> str:
+    """Return one of several words."""
+    if value not in (words := list(options)):
+        raise SchemaError(f"must be one of {listed(words)}{did_you_mean(value, words)}", path)
+    return str(value)
 
 
 def listed(words: Iterable[str]) -> str:
@@ -220,6 +235,11 @@ def listed(words: Iterable[str]) -> str:
     words = list(words)
     shown = ", ".join(map(repr, words[:_MOST_LISTED]))
     return shown if len(words) <= _MOST_LISTED else f"{shown} and {len(words) - _MOST_LISTED:,} more"
+
+
+def plain_number(value: float) -> str:
+    """Return the shortest decimal that gives a number back."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
 def printable(name: str) -> str:

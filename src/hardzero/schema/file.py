@@ -13,7 +13,7 @@ from typing import Any
 
 from . import places as schema_places
 from .columns import Schema
-from .fields import SchemaError, together
+from .fields import SchemaError, plain_number, together
 from .places import Format
 from .text_files import decoded, read_bytes, refuse_too_much
 
@@ -211,4 +211,4 @@ def _value(value: str | float | list[Any]) -> str:
         items = [_value(item) for item in value]
         short = f"[{', '.join(items)}]"
         return short if len(short) <= _LONGEST_LINE else "[\n" + "".join(f"    {item},\n" for item in items) + "]"
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    return plain_number(value)

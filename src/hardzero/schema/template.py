@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from .codebook import CodeBook, Variable
 from .codebook_fields import shortened, true_and_false
-from .columns import MOST_COLUMNS, keys_of
+from .entries import MOST_COLUMNS, keys_of
 from .fields import SchemaError, did_you_mean, listed, string
 from .file import loads, toml_table, type_family
 
@@ -297,7 +297,8 @@ _HEAD = """\
 # What is publicly known about the table. Fill in every "" and []: the guarantee rests on it.
 # Write what you know about the variables, from a code book or from their meaning: ages 0 to 120, a share 0 to 1.
 # Do not read bounds, categories or classes from the data: one record can change them, and would show.
-# Values outside the bounds are clipped to them; values not listed fall into "other".
+# Values outside the bounds are clipped to them; values not listed fall into "other", or are missing if other = false.
+# A number acts along a straight line; with cuts = [25, 35, 50], or cuts = 16 spread over its bounds, in steps.
 """
 _TYPES_TO_FILL_IN = """\
 # A text file has no types. Write one for each column, and below it what belongs to it:
