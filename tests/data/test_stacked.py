@@ -55,6 +55,25 @@ def test_every_sum_is_the_same(store, cuts):
 
 
 @every_store
+@pytest.mark.parametrize("cuts", CUTS, ids=len)
+@pytest.mark.parametrize("rows", [1, 120, 10**6])
+def test_packing_changes_no_sum(store, cuts, rows, monkeypatch):
+    """Indicators beside other numbers, packed a few rows at a time or all together."""
+    monkeypatch.setattr(stacked_module, "_PACKED_ROWS", rows)
+    rng = np.random.default_rng(3)
+    X = np.sign(rng.uniform(-1, 1, size=(300, P))) * (rng.random((300, P)) < 0.5)
+    X[:, 2], X[:, 5] = rng.uniform(-1, 1, size=300), np.abs(X[:, 5])
+    batches = STORES[store]([X[a:b] for a, b in itertools.pairwise(cuts)])
+    codes, coef = rng.integers(-RESIDUAL_ONE, RESIDUAL_ONE, size=(300, 3)), rng.normal(size=(3, P))
+    whole, stacked = BoundedData.from_matrix(X, BOUNDS), StackedData.from_batches(batches, BOUNDS)
+    for features in (np.arange(P), np.array([5, 0, 2])):
+        one, other = whole.subset(features), stacked.subset(features).packed()
+        assert np.array_equal(one.gradient(codes), other.gradient(codes))
+        for size in (1.0, 1e5):  # weights beyond 32 bits too
+            assert np.array_equal(one.margins(size * coef[:, features]), other.margins(size * coef[:, features]))
+
+
+@every_store
 def test_a_subset_of_a_subset_picks_the_right_features(store):
     whole, stacked = table(store)
     picked = stacked.subset(np.array([6, 1, 4])).subset(np.array([2, 0]))

@@ -1,6 +1,7 @@
 """Every private estimator with every loss, and tables to fit them on in every storage."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import hardzero
 from hardzero import kernels
 from hardzero.data.bounded import Bounds
 from hardzero.data.stacked import StackedData
+from hardzero.data.variables import Variables
 
 N_ROWS, N_FEATURES = 260, 14
 
@@ -40,8 +42,19 @@ SELECT_REFIT, LASSO, SPARSIFIER = (
     "PrivateLassoLogisticRegression",
     "SparsifierLogisticRegression",
 )
+VARIABLES = Variables(  # of all kinds; the last but one can only rise, and few of its cut points take part
+    ("number", "categories", "falling", "steps", "rest"),
+    ("number", "categories", "number", "steps", "number"),
+    (0, 1, 1, 1, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4),
+    (0, 0, 0, 0, -1, 1, 1, 1, 1, 1, 0, 0, 0, 0),
+    (0, 0, 0, 3, 0),
+)
+LABELS = tuple("aabbccddeeffgg")
 CASES = [
     Case(SELECT_REFIT),
+    Case(SELECT_REFIT, 2, parameters={"variables": VARIABLES, "max_variables": 3}),
+    Case(SELECT_REFIT, 2, parameters={"variables": VARIABLES, "epsilon": 50.0, "prune": "reliable"}),
+    Case(SELECT_REFIT, 3, parameters={"variables": LABELS, "max_variables": 2}),
     Case(SELECT_REFIT, 3),
     Case(SELECT_REFIT, 2, 400),
     Case(SELECT_REFIT, 3, 400),
@@ -71,13 +84,20 @@ CASES = [
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
-def stacked(X, bounds=(-1, 1)):
+def stacked(X, bounds=(-1, 1), middle=sparse.csr_array):
     """Three blocks, the middle one sparse."""
-    parts = [X[:90], sparse.csr_array(X[90:150]), X[150:]]
+    parts = [X[:90], middle(X[90:150]), X[150:]]
     return StackedData.from_batches((part for part in parts if part.shape[0]), Bounds.parse(bounds, X.shape[1]))
 
 
-STORAGES = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array, "stacked": stacked}
+STORAGES = {
+    "dense": np.asarray,
+    "csr": sparse.csr_array,
+    "csc": sparse.csc_array,
+    "stacked": stacked,
+    "dense blocks": partial(stacked, middle=np.asarray),
+}
+TABLES = ("stacked", "dense blocks")
 every_storage = pytest.mark.parametrize("storage", STORAGES)
 
 
@@ -111,6 +131,6 @@ def monotonous(case, n_rows=N_ROWS):
 def fitted(case, table, storage="dense", **changes):
     X, y = table
     model = case.build(**changes)
-    if storage == "stacked":
-        return model.fit_table(stacked(X), y)
+    if storage in TABLES:
+        return model.fit_table(STORAGES[storage](X), y)
     return model.fit(STORAGES[storage](X), y)

@@ -109,6 +109,8 @@ def test_the_same_features_become_flags(n_rows, n_features, density, seed):
         shown[feature] += (split.words[f // 32] >> f % 32 & 1).astype(np.int32) * sign * FEATURE_ONE
     shown[split.wide] = table[split.wide]
     assert np.array_equal(shown, table)
+    assert np.array_equal(split.alone().whole(), table)
+    assert len(split.alone().table) == len(split.wide)
 
 
 @given(row_counts, st.integers(1, 80), densities, st.integers(1, 9), st.booleans(), seeds)
@@ -118,8 +120,8 @@ def test_sums_over_split_features_are_exact(n_rows, n_features, density, outputs
     codes = rng.integers(-RESIDUAL_ONE, RESIDUAL_ONE + 1, size=(n_rows, outputs))
     if extreme:
         table[::2], codes[:] = FEATURE_ONE, -RESIDUAL_ONE
-    sums = kernels.split_column_sums(SplitColumns.of(table), codes)
-    assert np.array_equal(sums, codes.T @ table.T.astype(np.int64))
+    for split in (SplitColumns.of(table), SplitColumns.of(table).alone()):
+        assert np.array_equal(kernels.split_column_sums(split, codes), codes.T @ table.T.astype(np.int64))
 
 
 @given(row_counts, st.integers(1, 80), densities, st.integers(1, 9), st.sampled_from([0, 20, 31, 35]), seeds)
@@ -130,7 +132,8 @@ def test_margins_of_split_features_are_exact(n_rows, n_features, density, output
     weights = rng.integers(-most, most + 1, size=(n_features, outputs)) * (rng.random((n_features, outputs)) < 0.8)
     expected = (table.T.astype(np.int64) @ weights).astype(np.float64) * 2.0**-36
     assert np.array_equal(reference.margins(table, weights, 2.0**-36), expected)
-    assert np.array_equal(kernels.split_margins(SplitColumns.of(table), weights, 2.0**-36), expected)
+    for split in (SplitColumns.of(table), SplitColumns.of(table).alone()):
+        assert np.array_equal(kernels.split_margins(split, weights, 2.0**-36), expected)
 
 
 @pytest.mark.parametrize("most", [2**31 - 1, 2**31, -(2**31 - 1), -(2**31)])

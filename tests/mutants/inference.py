@@ -3,7 +3,7 @@
 from .killers import in_file
 from .mutant import Mutant
 
-_INFERENCE, _REFIT = "methods/inference.py", "methods/select_refit.py"
+_INFERENCE, _REFIT, _SUPPORT = "methods/inference.py", "methods/select_refit.py", "methods/support.py"
 _CALLS = in_file("methods/test_inference", "test_what_is_called_real_is_noise_no_more_often_than_stated")
 _EMPTY = in_file("methods/test_inference", "test_features_that_are_empty_are_not_called_because_their_weights_drift")
 _SPREADS = in_file("methods/test_inference", "test_variances_are_drawn_from_a_normal_law_cut_off_at_zero")
@@ -114,8 +114,8 @@ MUTANTS = (
         "doubt-without-a-curvature-forgotten",
         "features that are taken for uncorrelated are believed to be",
         _INFERENCE,
-        "doubt = _UNKNOWN_CORRELATION**2 * np.outer(diagonal, diagonal)",
-        "doubt = np.zeros((len(diagonal), len(diagonal)))",
+        "_UNKNOWN_CORRELATION**2 * unknown * size**2",
+        "0.0 * unknown",
         in_file("methods/test_inference", "test_correlations_that_were_not_released_widen_intervals"),
     ),
     Mutant(
@@ -130,8 +130,8 @@ MUTANTS = (
         "rates-not-monotone",
         "a rate does not count what is more convincing",
         _INFERENCE,
-        "by_estimate[order] = np.minimum.accumulate(rates[::-1])[::-1]",
-        "by_estimate[order] = rates",
+        "result[order] = np.minimum.accumulate(rates[::-1])[::-1]",
+        "result[order] = rates",
         _RATES,
     ),
     Mutant(
@@ -146,30 +146,30 @@ MUTANTS = (
         "judged-by-the-likely-view",
         "weights are called real without leaning to noise",
         _REFIT,
-        "law, careful = estimate.keeping(kept), chances.careful[0, kept]",
-        "law, careful = estimate.keeping(kept), chances.likely[0, kept]",
+        "law, careful = known.estimate.keeping(kept), known.chances.careful[0, kept]",
+        "law, careful = known.estimate.keeping(kept), known.chances.likely[0, kept]",
         in_file("methods/test_inference_fits", "test_rates_come_from_the_careful_view_and_all_candidates"),
     ),
     Mutant(
         "judged-among-what-was-left",
         "features that were screened or eliminated are no candidates",
         _REFIT,
-        "rates = false_discovery_rates(estimate, kept[0], standard, chances, shape[1])",
-        "rates = false_discovery_rates(estimate, kept[0], standard, chances, len(kept[0]))",
+        "q_values(law, careful, known.candidates.n_features,",
+        "q_values(law, careful, len(kept),",
         in_file("methods/test_inference_fits", "test_rates_come_from_the_careful_view_and_all_candidates"),
     ),
     Mutant(
         "intervals-that-say-nothing-of-correlations",
         "without a curvature intervals claim what they cannot know",
         _REFIT,
-        "covers = _COVERED_BY[curvature is not None]",
-        "covers = _COVERED_BY[True]",
+        "_COVERED_BY[curvature is not None]",
+        "_COVERED_BY[True]",
         in_file("methods/test_inference_fits", "test_without_released_curvature_features_are_taken_for_uncorrelated"),
     ),
     Mutant(
         "empty-features-kept",
         "columns that may be the same in all rows stay in the list",
-        _REFIT,
+        _SUPPORT,
         "return mask & (chances.likely < np.where(may_be_empty(standard), _LEAST_DOUBT, _MOST_DOUBT))",
         "return mask & (chances.likely < _MOST_DOUBT)",
         in_file("methods/test_select_refit", "test_features_that_may_be_empty_are_kept_only_where_they_are_clear"),
@@ -178,7 +178,7 @@ MUTANTS = (
         "empty-features-called-real",
         "columns that may be the same in all rows are called real by the drift of their weights",
         _REFIT,
-        "must_tell=may_be_empty(standard)[kept]",
+        "must_tell=may_be_empty(known.standard)[kept]",
         "must_tell=False",
         in_file(
             "methods/test_select_refit",

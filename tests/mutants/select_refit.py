@@ -12,8 +12,9 @@ from .killers import (
 )
 from .mutant import Mutant
 
-_REFIT, _STANDARD, _DESCENT, _CURVATURE = (
+_REFIT, _PLAN, _STANDARD, _DESCENT, _CURVATURE = (
     "methods/select_refit.py",
+    "methods/select_refit_plan.py",
     "optim/standardise.py",
     "optim/descent.py",
     "optim/curvature.py",
@@ -34,9 +35,9 @@ MUTANTS = (
         "last-stage-with-half-its-noise",
         "the refit that gives the weights has less noise than is charged for",
         _REFIT,
-        "mask, problem.n_rows, stage.pace, contributions)",
+        "mask, problem.n_rows, stage.pace, contributions,",
         "mask, problem.n_rows, stage.pace if stage is not releases.stages[-1] "
-        "else stage.pace._replace(noise=stage.pace.noise / 2), contributions)",
+        "else stage.pace._replace(noise=stage.pace.noise / 2), contributions,",
         _NO_RELEASE,
     ),
     Mutant(
@@ -51,8 +52,8 @@ MUTANTS = (
         "elimination-by-exact-counts",
         "how many rows have a feature decides whether its weight survives",
         _REFIT,
-        "mask = largest(ranked, mask, stage.kept)",
-        "mask = largest(ranked * problem.data.counts(), mask, stage.kept)",
+        "mask = largest(ranked, most_important(",
+        "mask = largest(ranked * problem.data.counts(), most_important(",
         (replayed(SELECT_REFIT),),
     ),
     Mutant(
@@ -122,7 +123,7 @@ MUTANTS = (
     Mutant(
         "class-rates-not-charged",
         "screening's first release is left out of the events",
-        _REFIT,
+        _PLAN,
         '                GaussianRelease("class rates", self.screen.rate_noise),\n',
         "",
         _CHARGED,
@@ -130,7 +131,7 @@ MUTANTS = (
     Mutant(
         "screening-charged-once",
         "many selections for the price of one",
-        _REFIT,
+        _PLAN,
         'Repeated(Selection(self.screen.eta, "one feature"), self.screen.kept)',
         'Repeated(Selection(self.screen.eta, "one feature"), 1)',
         _CHARGED,
@@ -138,7 +139,7 @@ MUTANTS = (
     Mutant(
         "length-not-charged",
         "a release is left out of the events",
-        _REFIT,
+        _PLAN,
         '            Selection(self.length_eta, "a typical row length"),\n',
         "",
         _CHARGED,
@@ -146,7 +147,7 @@ MUTANTS = (
     Mutant(
         "moments-not-charged",
         "a release is left out of the events",
-        _REFIT,
+        _PLAN,
         '            GaussianRelease("feature moments and class rates", self.moments_noise),\n',
         "",
         _CHARGED,
@@ -154,9 +155,9 @@ MUTANTS = (
     Mutant(
         "eliminations-not-charged",
         "only the last descent is among the events",
-        _REFIT,
-        "pace.steps) for pace, _ in self.stages]",
-        "pace.steps) for pace, _ in self.stages[-1:]]",
+        _PLAN,
+        "paces = (stage.pace for stage in self.stages)",
+        "paces = (stage.pace for stage in self.stages[-1:])",
         _CHARGED,
     ),
     Mutant(
@@ -302,9 +303,9 @@ MUTANTS = (
         "tail-by-the-true-number-of-rows",
         "under add-remove that number is secret, and where a descent lands would tell it",
         _REFIT,
-        "prepare_descent(loss, standard, mask, problem.n_rows, stage.pace, contributions)",
+        "prepare_descent(loss, standard, mask, problem.n_rows, stage.pace, contributions,",
         "prepare_descent(loss, standard, mask, problem.n_rows, "
-        "stage.pace._replace(tail=0.3 + 0.5 / problem.data.n_rows), contributions)",
+        "stage.pace._replace(tail=0.3 + 0.5 / problem.data.n_rows), contributions,",
         (replayed_by_size(SELECT_REFIT),),
     ),
     Mutant(
@@ -342,7 +343,7 @@ MUTANTS = (
     Mutant(
         "curvature-not-charged",
         "a release is left out of the events",
-        _REFIT,
+        _PLAN,
         "        if self.curvature_noise is not None:\n"
         '            events.append(GaussianRelease("curvature of the kept features", self.curvature_noise))\n',
         "",

@@ -240,7 +240,7 @@ class BoundedData:
 
         Weights are rounded to whole multiples of a power of two that keeps every partial sum below 2⁵³.
         """
-        whole, unit = _whole_weights(coef)
+        whole, unit = whole_weights(coef)
         return kernels.row_sums(self.by_feature, whole, self.n_rows).astype(np.float64) * unit
 
     def row_squares(self, centre: FloatArray, scale: FloatArray) -> FloatArray:
@@ -335,10 +335,10 @@ class PackedData(BoundedData):
 
     def margins(self, coef: FloatArray) -> FloatArray:
         """Return X·coef' for weights of shape (outputs, features), the same to the last bit as before packing."""
-        return kernels.split_margins(self._split, *_whole_weights(coef))
+        return kernels.split_margins(self._split, *whole_weights(coef))
 
 
-def _whole_weights(coef: FloatArray) -> tuple[IntArray, float]:
+def whole_weights(coef: FloatArray) -> tuple[IntArray, float]:
     """Round weights to whole numbers, (features, outputs), that keep sums below 2⁵³; also the sums' unit."""
     largest = float(np.abs(coef).sum(axis=1).max(initial=0.0)) + 1.0
     bits = min(_WEIGHT_BITS, 52 - FEATURE_BITS - math.ceil(math.log2(largest)))

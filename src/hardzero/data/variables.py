@@ -36,6 +36,9 @@ class Variables:
         The variable of every feature, as a place in ``names``.
     signs : tuple of int
         For every feature 1 where its weight is known not to be negative, -1 where not positive, else 0.
+    quantiles : tuple of int
+        For each variable of steps the number of its cut points that take part, those nearest to as many released
+        quantiles; 0 for all of them.
 
     Privacy
     -------
@@ -46,8 +49,11 @@ class Variables:
     kinds: tuple[Kind, ...]
     owners: tuple[int, ...]
     signs: tuple[int, ...]
+    quantiles: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.quantiles and len(self.quantiles) != len(self.names):
+            raise ValueError(f"quantiles must be one number for each of {len(self.names)} variables, or none at all")
         if len(self.kinds) != len(self.names) or not all(kind in get_args(Kind) for kind in self.kinds):
             raise ValueError(f"kinds must be one of {get_args(Kind)} for each of {len(self.names)} variables")
         if len(self.signs) != len(self.owners) or not all(sign in (-1, 0, 1) for sign in self.signs):
@@ -87,6 +93,26 @@ class Variables:
             owners=tuple(self.owners[place] for place in chosen),
             signs=tuple(self.signs[place] for place in chosen),
         )
+
+    def at_quantiles(self, means: FloatArray) -> NDArray[np.bool_]:
+        """Say which features take part: of steps, where that is wished, those nearest to quantiles.
+
+        Parameters
+        ----------
+        means : array of shape (features,)
+            Released ones: of steps, the shares of rows that have reached each cut point.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        chosen = np.ones(self.n_features, dtype=bool)
+        for count, places in zip(self.quantiles, self.places, strict=False):  # none at all, or one each
+            if 0 < count < len(places):
+                wanted = 1 - np.arange(1, count + 1) / (count + 1)
+                nearest = np.abs(means[places] - wanted[:, None]).argmin(axis=1)
+                chosen[places] = np.isin(np.arange(len(places)), nearest)
+        return chosen
 
     def mirrored(self) -> Variables:
         """Return the same for weights of opposite signs, which speak for the other one of two classes."""

@@ -96,7 +96,8 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
                 f"variables must be a sequence with one label for each feature, got {type(self.variables).__name__}"
             )
         else:
-            variables = Variables.of_labels(np.asarray(self.variables, dtype=object).tolist())
+            labels = self.variables.tolist() if isinstance(self.variables, np.ndarray) else self.variables
+            variables = Variables.of_labels(labels)
         if variables is not None and variables.n_features != n_features:
             raise ValueError(
                 f"variables has {variables.n_features} labels for {n_features} features; give one for each feature"

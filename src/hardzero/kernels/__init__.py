@@ -11,7 +11,7 @@ import os
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import reference
-from .reference import CodeArray, FloatArray, IntArray
+from .reference import FEATURE_ONE, CodeArray, FloatArray, IntArray
 
 
 def _load() -> Any:
@@ -213,14 +213,16 @@ class SplitColumns:
     """Dense features prepared for many passes: those that are -1, 0 or 1 everywhere become flags of one bit.
 
     Flag f says in which rows feature ``flagged[f]`` is at ``signs[f]`` times its bound; it is a bit of ``words``, 32
-    flags to a line. The features in ``wide`` are left as they are in ``table``, a line for each feature.
+    flags to a line. The features in ``wide`` are left as they are, in ``lines`` of the table.
     """
 
+    n_features: int
     table: CodeArray
     words: NDArray[np.uint32]
     flagged: IntArray
     signs: CodeArray
     wide: IntArray
+    lines: IntArray
 
     @classmethod
     def of(cls, table: CodeArray) -> SplitColumns:
@@ -229,12 +231,33 @@ class SplitColumns:
         positive, negative = np.flatnonzero(plus & ~other), np.flatnonzero(minus & ~other)
         flagged = np.concatenate([positive, negative])
         signs = np.repeat(np.array([1, -1], dtype=np.int32), [len(positive), len(negative)])
-        return cls(table, _packed_flags(table, flagged, signs), flagged, signs, np.flatnonzero(other))
+        wide = np.flatnonzero(other)
+        return cls(len(table), table, _packed_flags(table, flagged, signs), flagged, signs, wide, wide)
+
+    def alone(self) -> SplitColumns:
+        """Return the same without the lines of the table that flags stand for."""
+        lines = np.arange(len(self.wide))
+        return replace(self, table=np.ascontiguousarray(self.table[self.lines]), lines=lines)
+
+    def whole(self) -> CodeArray:
+        """Return the table, a line for each feature."""
+        if len(self.table) == self.n_features:
+            return self.table
+        table = np.zeros((self.n_features, self.words.shape[1]), dtype=np.int32)
+        table[self.wide] = self.table[self.lines]
+        for f, (feature, sign) in enumerate(zip(self.flagged, self.signs, strict=True)):
+            table[feature] += (self.words[f // 32] >> np.uint32(f % 32) & 1).astype(np.int32) * sign * FEATURE_ONE
+        return table
+
+    @property
+    def size(self) -> int:
+        """Entries of the table."""
+        return self.n_features * int(self.words.shape[1])
 
     @property
     def raw(self) -> Any:
         """What the extension takes."""
-        return self.table, self.words, self.flagged, self.signs, self.wide
+        return self.n_features, self.table, self.words, self.flagged, self.signs, self.wide, self.lines
 
 
 def _values_found(table: CodeArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
@@ -249,7 +272,8 @@ def _packed_flags(table: CodeArray, flagged: IntArray, signs: CodeArray) -> NDAr
     if _fast is None:
         return reference.packed_flags(table, flagged, signs)
     words = np.zeros((-(-len(flagged) // 32), table.shape[1]), dtype=np.uint32)
-    _fast.pack_flags((table, words, flagged, signs, np.zeros(0, dtype=np.int64)), words)
+    nothing = np.zeros(0, dtype=np.int64)
+    _fast.pack_flags((len(table), table, words, flagged, signs, nothing, nothing), words)
     return words
 
 
@@ -257,25 +281,25 @@ def split_column_sums(features: SplitColumns, codes: IntArray | CodeArray) -> In
     """Sum code times feature over all rows, exactly: (rows, outputs) → (outputs, features); codes up to 2²⁰."""
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     if _fast is None:
-        return reference.column_sums(features.table, codes)
+        return reference.column_sums(features.whole(), codes)
 
     def sums(first: int, last: int) -> IntArray:
-        part = np.zeros((codes.shape[1], len(features.table)), dtype=np.int64)
+        part = np.zeros((codes.shape[1], features.n_features), dtype=np.int64)
         _fast.split_column_sums(features.raw, codes, first, last, part)
         return part
 
-    return np.asarray(sum(_by_rows(len(codes), features.table.size * codes.shape[1], sums)))
+    return np.asarray(sum(_by_rows(len(codes), features.size * codes.shape[1], sums)))
 
 
 def split_margins(features: SplitColumns, weights: IntArray, unit: float) -> FloatArray:
     """Sum feature times weight over all features, exactly, in units: (features, outputs) → (rows, outputs)."""
     if _fast is None or np.abs(weights).sum(axis=0).max(initial=0) >= _LARGEST_SUM:
-        return reference.margins(features.table, weights, unit)
-    margins = np.empty((features.table.shape[1], weights.shape[1]))
+        return reference.margins(features.whole(), weights, unit)
+    margins = np.empty((features.words.shape[1], weights.shape[1]))
     short = np.ascontiguousarray(weights, dtype=np.int32)
     _by_rows(
         len(margins),
-        features.table.size * weights.shape[1],
+        features.size * weights.shape[1],
         lambda first, last: _fast.split_margins(features.raw, short, unit, first, last, margins),
     )
     return margins

@@ -138,6 +138,7 @@ cdef extern from "descent.hpp" namespace "hardzero" nogil:
         const int64_t* flagged
         const int32_t* signs
         const int64_t* wide
+        const int64_t* lines
 
     c_bool c_scaled_codes "hardzero::scaled_codes"[Number](
         const Number*, int64_t, int64_t, int64_t, int64_t, const double*, const double*, const double*, int32_t*
@@ -210,16 +211,16 @@ def find_values(const int32_t[:, ::1] table, c_bool[::1] plus, c_bool[::1] minus
 
 
 cdef Split split_of(stored) except *:
-    """From (table, words, flagged, signs, wide) as kernels.SplitColumns holds them."""
+    """From (features, table, words, flagged, signs, wide, lines) as kernels.SplitColumns holds them."""
     cdef Split split
     cdef const int32_t[:, ::1] table
     cdef const uint32_t[:, ::1] words
     cdef const int64_t[::1] flagged
     cdef const int32_t[::1] signs
     cdef const int64_t[::1] wide
-    table, words, flagged, signs, wide = stored
-    split.features = table.shape[0]
-    split.rows = table.shape[1]
+    cdef const int64_t[::1] lines
+    split.features, table, words, flagged, signs, wide, lines = stored
+    split.rows = words.shape[1]
     split.flag_count = flagged.shape[0]
     split.wide_count = wide.shape[0]
     split.table = &table[0, 0] if table.shape[0] and table.shape[1] else NULL
@@ -227,6 +228,7 @@ cdef Split split_of(stored) except *:
     split.flagged = &flagged[0] if flagged.shape[0] else NULL
     split.signs = &signs[0] if signs.shape[0] else NULL
     split.wide = &wide[0] if wide.shape[0] else NULL
+    split.lines = &lines[0] if lines.shape[0] else NULL
     return split
 
 

@@ -14,7 +14,7 @@ constexpr int FEATURE_BITS = 16;
 
 // Dense features in two forms. A flag says in which rows a feature is at its bound, or at minus its bound; a feature that
 // is -1, 0 or 1 everywhere is one flag or two. Bit f of words[row] is flag f, 32 flags to a line of words. The other
-// features, `wide`, stay as they are.
+// features, `wide`, stay as they are, in the `lines` of a table that need not hold any other.
 struct Split {
     int64_t rows = 0, features = 0, flag_count = 0, wide_count = 0;
     const int32_t* table = nullptr;
@@ -22,6 +22,7 @@ struct Split {
     const int64_t* flagged = nullptr;
     const int32_t* signs = nullptr;
     const int64_t* wide = nullptr;
+    const int64_t* lines = nullptr;
 
     const uint32_t* line(int64_t flag) const { return words + flag / 32 * rows; }
     static uint32_t bit(int64_t flag) { return uint32_t{1} << (flag % 32); }
@@ -181,7 +182,7 @@ static void split_column_sums(const Split& split, const int32_t* codes, int64_t 
             const int64_t j = split.wide[w];
             for (int64_t k = 0; k < outputs; ++k)
                 sums[k * split.features + j] +=
-                    wide_sum(split.table + j * split.rows + start, real.data() + k * BLOCK, size);
+                    wide_sum(split.table + split.lines[w] * split.rows + start, real.data() + k * BLOCK, size);
         }
     }
 }
@@ -201,7 +202,7 @@ static inline void add_flags(const Split& split, const int32_t* weights, int64_t
 
 // sums[i] += weight times feature, for a block's row i and all wide features, four at a time.
 static inline void add_wide(const Split& split, const double* weights, int64_t start, int64_t size, double* sums) {
-    const auto line = [&split, start](int64_t w) { return split.table + split.wide[w] * split.rows + start; };
+    const auto line = [&split, start](int64_t w) { return split.table + split.lines[w] * split.rows + start; };
     int64_t w = 0;
     for (; w + 4 <= split.wide_count; w += 4) {
         const int32_t *const a = line(w), *const b = line(w + 1), *const c = line(w + 2), *const d = line(w + 3);

@@ -25,7 +25,7 @@ _LEAST_EXPONENT = -60.0
 _ENTRIES_AT_ONCE = 2**20
 _COLUMNS_AT_ONCE = 64
 _FEATURE_BITS = 16
-_FEATURE_ONE = 2**_FEATURE_BITS
+FEATURE_ONE = 2**_FEATURE_BITS
 
 
 def exp_of_negative(x: FloatArray) -> FloatArray:
@@ -104,7 +104,7 @@ def add_squares(
     """Add ((x - centre)/scale)² - at_zero to every row's total, feature after feature; stored zeros add nothing."""
     for j in range(len(centre)):
         rows, values = _line(columns, j)
-        z = (values * (1.0 / _FEATURE_ONE) - centre[j]) / scale[j]
+        z = (values * (1.0 / FEATURE_ONE) - centre[j]) / scale[j]
         totals[rows] += z * z - at_zero[j]
     return totals
 
@@ -130,15 +130,15 @@ def _line(columns: Any, j: int) -> tuple[Any, Any]:
 
 def values_found(table: CodeArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
     """Say which features are at their bound, at minus their bound, and elsewhere but not at zero in some row."""
-    other = np.any(table & (_FEATURE_ONE - 1), axis=1)
-    return np.any(table == _FEATURE_ONE, axis=1), np.any(table == -_FEATURE_ONE, axis=1), other
+    other = np.any(table & (FEATURE_ONE - 1), axis=1)
+    return np.any(table == FEATURE_ONE, axis=1), np.any(table == -FEATURE_ONE, axis=1), other
 
 
 def packed_flags(table: CodeArray, flagged: IntArray, signs: CodeArray) -> NDArray[np.uint32]:
     """Return in bit f whether a row has feature ``flagged[f]`` at that sign times its bound, 32 flags to a line."""
     words = np.zeros((-(-len(flagged) // 32), table.shape[1]), dtype=np.uint32)
     for f, (feature, sign) in enumerate(zip(flagged, signs, strict=True)):
-        words[f // 32] |= (table[feature] == sign * _FEATURE_ONE).astype(np.uint32) << np.uint32(f % 32)
+        words[f // 32] |= (table[feature] == sign * FEATURE_ONE).astype(np.uint32) << np.uint32(f % 32)
     return words
 
 

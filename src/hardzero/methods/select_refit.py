@@ -52,7 +52,8 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
         problem = problem.on(problem.data.subset(features))
     length = typical_length(problem, releases.length_eta, source)
     whole = private_standard(problem, length, releases.moments_noise, contributions, source)
-    places, mask, standard = np.arange(len(features)), np.ones((loss.outputs, len(features)), dtype=bool), whole
+    places, standard = np.arange(len(features)), whole
+    mask = np.tile(plan.variables.subset(features).at_quantiles(whole.centre), (loss.outputs, 1))
     at, traces = Weights(np.zeros(mask.shape), start_intercept(whole.rates)), list[Trace]()
     for stage in releases.stages:
         used = np.flatnonzero(mask.any(axis=0))
