@@ -105,10 +105,26 @@ MUTANTS = (
     Mutant(
         "template-types-from-the-cells",
         "whoever may see names of columns learns whether a text stands among the numbers",
-        "schema/file.py",
+        "schema/template.py",
         "    if table.is_text and not guess_types:\n",
         "    if table.is_text and table.types is None:\n",
         ("tests/schema/test_limits.py::test_the_template_of_a_text_file_depends_on_its_header_alone",),
+    ),
+    Mutant(
+        "types-from-the-cells-beside-a-code-book",
+        "whoever may see names of columns learns which types the rows of a text file suggest",
+        "schema/template.py",
+        "        if not table.is_text:\n",
+        "        if table.types:\n",
+        ("tests/schema/test_codebook.py::test_a_code_book_is_not_completed_from_the_rows_of_a_text_file",),
+    ),
+    Mutant(
+        "numbers-to-predict-not-clipped",
+        "the number of one person lies beyond what is stated about the target",
+        "schema/cells.py",
+        "    return np.clip(numbers, target.lower, target.upper), np.isnan(numbers), outside, unknown\n",
+        "    return numbers, np.isnan(numbers), outside, unknown\n",
+        ("tests/schema/test_problems.py::test_numbers_to_predict_are_clipped_each_by_itself",),
     ),
     Mutant(
         "template-for-everyone-as-for-the-holder",
@@ -346,10 +362,10 @@ MUTANTS = (
         "public-rows-ignored",
         "the command counts the table although a public number was given",
         "cli/actions/fit.py",
-        "    estimator.fit_table(rows.data, rows.places, names, coded=True)\n",
-        '    if getattr(estimator, "n_rows", None) is not None:\n'
-        "        estimator.n_rows = rows.data.n_rows\n"
-        "    estimator.fit_table(rows.data, rows.places, names, coded=True)\n",
+        "        estimator.fit_table(rows.data, rows.places, names, coded=True)\n",
+        '        if getattr(estimator, "n_rows", None) is not None:\n'
+        "            estimator.n_rows = rows.data.n_rows\n"
+        "        estimator.fit_table(rows.data, rows.places, names, coded=True)\n",
         ("tests/cli/test_replay.py::test_under_add_remove_so_does_a_file_of_another_size",),
     ),
     Mutant(

@@ -12,7 +12,8 @@ from hardzero.data.bounded import BoundedData, Bounds
 from hardzero.readers import open_table, read_encoded
 from hardzero.readers.check import check_table
 from hardzero.schema.encoder import SchemaEncoder
-from hardzero.schema.file import load_schema, loads, schema_template
+from hardzero.schema.file import load_schema, loads
+from hardzero.schema.template import schema_template
 
 SAMPLES = resources.files("hardzero.datasets") / "samples"
 

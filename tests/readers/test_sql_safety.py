@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from hardzero.cli import app
 from hardzero.readers import ReaderError, open_table, sql
 from hardzero.readers.query import refuse_all_but_select, without_foreign_words
-from hardzero.schema.file import schema_template
+from hardzero.schema.template import schema_template
 
 SECRET = "5ecret"
 SCHEMA = """

@@ -382,8 +382,8 @@ AGE = "columns.age"
         ("cuts = 16.0", f"{AGE}.cuts: must be a list of numbers"),
         ("cuts = true", f"{AGE}.cuts: must be a list of numbers"),
         ('cuts = true\nspacing = "log"', f"{AGE}.cuts: must be a list of numbers"),
-        ('cuts = ["30"]', f"{AGE}.cuts: must be a number, written without quotes"),
-        ("cuts = [nan]", f"{AGE}.cuts: must be a finite number"),
+        ('cuts = ["30"]', f"{AGE}.cuts: entry 1 must be a number, written without quotes"),
+        ("cuts = [30, nan]", f"{AGE}.cuts: entry 2 must be a finite number"),
         ('spacing = "log"', f"{AGE}.spacing: goes with a number of cut points; write cuts = 16, or remove it"),
         ('cuts = [20]\nspacing = "log"', f"{AGE}.spacing: goes with a number of cut points"),
         ('cuts = 5\nspacing = "logs"', f"{AGE}.spacing: must be one of 'even', 'log'; did you mean 'log'?"),
@@ -426,7 +426,7 @@ def test_cuts_are_checked_in_python_too():
 
 
 def test_a_short_file_cannot_ask_for_any_number_of_features(monkeypatch):
-    monkeypatch.setattr("hardzero.schema.columns.MOST_FEATURES", 12)
+    monkeypatch.setattr("hardzero.schema.entries.MOST_FEATURES", 12)
     columns = "".join(f"[columns.c{k}]\ntype = 'numeric'\nlower = 0\nupper = 1\ncuts = 5\n" for k in range(3))
     head = FILE.partition("[columns")[0]
     with pytest.raises(SchemaError, match=r"columns\.c2: brings more than 12 features .* use fewer cut points"):

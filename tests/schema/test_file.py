@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from hardzero.schema.columns import Schema
 from hardzero.schema.fields import SchemaError
-from hardzero.schema.file import dumps, load_schema, loads, schema_template
+from hardzero.schema.file import dumps, load_schema, loads
+from hardzero.schema.template import schema_template
 
 from .schemas import MIXED, schemas
 

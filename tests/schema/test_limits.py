@@ -16,7 +16,8 @@ from hardzero.schema import file as schema_file
 from hardzero.schema import places as schema_places
 from hardzero.schema.columns import MOST_COLUMNS, Ignored, Numeric, Schema, Target
 from hardzero.schema.fields import SchemaError, listed
-from hardzero.schema.file import dumps, load_schema, loads, schema_template
+from hardzero.schema.file import dumps, load_schema, loads
+from hardzero.schema.template import schema_template
 
 BOTH_FORMS = pytest.mark.parametrize("form", ["toml", "json"])
 TARGET = Target("y", ("no", "yes"), "yes")
@@ -136,7 +137,7 @@ def test_dots_and_brackets_in_texts_are_no_nesting():
 
 @BOTH_FORMS
 def test_the_most_columns(form, monkeypatch):
-    monkeypatch.setattr("hardzero.schema.columns.MOST_COLUMNS", 3)
+    monkeypatch.setattr("hardzero.schema.entries.MOST_COLUMNS", 3)
     columns = tuple(Numeric(f"c{k}", 0, 1) for k in range(4))
     assert loads(dumps(Schema(columns[:3], TARGET), form=form), form=form).columns == columns[:3]
     assert "columns: has 4 columns; a schema can have 3" in failure(dumps(Schema(columns, TARGET), form=form), form)
@@ -144,7 +145,7 @@ def test_the_most_columns(form, monkeypatch):
 
 def test_a_template_has_no_more_columns_than_a_schema(monkeypatch):
     assert MOST_COLUMNS == 100_000
-    monkeypatch.setattr(schema_file, "MOST_COLUMNS", 3)
+    monkeypatch.setattr("hardzero.schema.template.MOST_COLUMNS", 3)
     schema_template(CountedTable(tuple("abcd")), "a")
     with pytest.raises(SchemaError, match="the table has 5 columns; a schema can have 3"):
         schema_template(CountedTable(tuple("abcde")), "a")

@@ -34,7 +34,6 @@ _ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
 
 
 Method = StrEnum("Method", {name.upper().replace("-", "_"): name for name in CHOICES})  # type: ignore[misc]
-_USUAL = Method("select-refit")
 Pruning = StrEnum("Pruning", {name.upper(): name for name in PRUNINGS})  # type: ignore[misc]
 _UNPRUNED = Pruning("none")
 Prune = Annotated[
@@ -62,8 +61,13 @@ def fit(
     neighbours: Relation = Neighbours.ZERO_OUT,
     public_rows: PublicRows = None,
     method: Annotated[
-        Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
-    ] = _USUAL,
+        Method | None,
+        typer.Option(
+            help="The estimator; select-refit needs no tuning, lasso is not private. For a target that is a number: "
+            "sparsifier or private-lasso.",
+            show_default="select-refit; sparsifier for a number",
+        ),
+    ] = None,
     prune: Prune = _UNPRUNED,
     shape: ShapeOption = Shape.LINEAR,
     option: Annotated[
@@ -87,7 +91,7 @@ def fit(
         from ..report import ready, render_report
         from ..schema.file import load_schema
         from .actions.fit import claimed_outputs, fit_rows, keep_model, read_rows, refuse_dropping, refuse_public_rows
-        from .actions.methods import build_estimator
+        from .actions.methods import build_estimator, method_for
 
         schema = load_schema(schema_path)
         schema = schema.with_steps() if shape is Shape.STEPS else schema
@@ -102,10 +106,11 @@ def fit(
             "n_rows": public_rows,
             "random_state": seed,
         }
-        estimator = build_estimator(method.value, schema.target.classes, privacy, option or (), prune=prune.value)
+        chosen = method_for(None if method is None else method.value, schema.target)
+        estimator = build_estimator(chosen, schema.target, privacy, option or (), prune=prune.value)
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]
-            reader = table.opened_for(schema.columns)
+            reader = table.opened_for(schema.columns, schema.target.name)
             with steps_shown("reading rows") as shown:
                 rows = read_rows(reader, schema, lambda seen: shown(seen, reader.n_rows))
             with steps_shown("fitting") as shown, progress.listening(shown), warnings.catch_warnings():
@@ -143,7 +148,8 @@ def predict(
         from .actions.predict import write_predictions
 
         model = FittedModel.load(model_path)
-        reader = table.opened_for(model.features if model.schema is None else model.schema.columns)
+        described = (model.features,) if model.schema is None else (model.schema.columns, model.schema.target.name)
+        reader = table.opened_for(*described)
         with (
             steps_shown("predicting rows") as shown,
             claimed(output, overwrite=force) as claim,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -40,6 +40,14 @@ FormOption = Annotated[
     FileFormat | None, typer.Option("--format", help="The format, where the file's name does not tell.")
 ]
 Delimiter = Annotated[str | None, typer.Option(help="What separates cells of a CSV file.", show_default="comma")]
+Names = Annotated[
+    str | None,
+    typer.Option(
+        help="Names of the columns of a CSV file without a header line: a,b,c, or a file with one on each line, or "
+        "codebook (for schema init) or schema (its columns in order, then the target).",
+        show_default="the first line",
+    ),
+]
 Epsilon = Annotated[float, typer.Option(help="The whole budget of the fit.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
@@ -64,6 +72,9 @@ ShapeOption = Annotated[
 ]
 
 
+_DELIMITERS = {"tab": "\t", "\\t": "\t"}
+
+
 @dataclass(frozen=True)
 class TableOptions:
     """Which table a command reads, and how."""
@@ -72,18 +83,35 @@ class TableOptions:
     query: Query = None
     form: FormOption = None
     delimiter: Delimiter = None
+    names: Names = None
 
-    def opened(self, n_features: int | None = None) -> TableReader:
-        """Open the table; a LIBSVM file has this number of features."""
+    @property
+    def is_given(self) -> bool:
+        """Whether there is a table at all."""
+        return self.source is not None or self.query is not None
+
+    def opened(
+        self, n_features: int | None = None, known_names: Mapping[str, Sequence[str]] | None = None
+    ) -> TableReader:
+        """Open the table; a LIBSVM file has this number of features, and words may stand for known names."""
         from ..readers import open_table  # noqa: PLC0415 - slow to import
+        from .names import column_names  # noqa: PLC0415
 
-        return open_table(self.source, self.query, form=self.form, delimiter=self.delimiter, n_features=n_features)
+        return open_table(
+            self.source,
+            self.query,
+            form=self.form,
+            delimiter=_DELIMITERS.get(self.delimiter or "", self.delimiter),
+            names=None if self.names is None else column_names(self.names, known_names or {}),
+            n_features=n_features,
+        )
 
-    def opened_for(self, columns: Iterable[Any]) -> TableReader:
-        """Open the table that these columns describe."""
+    def opened_for(self, columns: Iterable[Any], target: str | None = None) -> TableReader:
+        """Open the table that these columns, and the target behind them, describe."""
         from ..readers import declared_features  # noqa: PLC0415 - slow to import
 
-        return self.opened(declared_features(column.name for column in columns))
+        names = [column.name for column in columns]
+        return self.opened(declared_features(names), {"schema": [*names, *([] if target is None else [target])]})
 
 
 def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
@@ -137,9 +165,9 @@ class Results:
 _results: ContextVar[Results | None] = ContextVar("results", default=None)
 
 
-def say(text: str) -> None:
+def say(text: str, *, err: bool = False) -> None:
     """Print text in which nothing but the ends of lines is obeyed by a terminal."""
-    typer.echo(shown(text, keep="\n"))
+    typer.echo(shown(text, keep="\n"), err=err)
 
 
 def fail(message: str) -> NoReturn:
@@ -167,11 +195,19 @@ def clear_messages() -> Iterator[Results]:
     except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:
         if (signum := interrupts.received()) is not None:  # which some library made an error of its own
             _stop(results, 128 + signum)
-        fail(f"{error} ({results})" if results.any else str(error))
+        fail(f"{_counted(error)} ({results})" if results.any else _counted(error))
     except KeyboardInterrupt as stop:
         _stop(results, interrupts.exit_code(stop))
     finally:
         _results.reset(token)
+
+
+def _counted(error: Exception) -> str:
+    """Return an error's message; where it tells of several problems, a list with their number."""
+    problems = getattr(error, "problems", ())
+    if len(problems) < 2:
+        return str(error)
+    return f"{len(problems):,} problems:\n" + "\n".join(f"  {line}" for line in str(error).split("\n"))
 
 
 def _stop(results: Results, code: int) -> NoReturn:

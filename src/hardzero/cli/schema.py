@@ -16,13 +16,24 @@ from .options import AsJson, Force, TableOptions, clear_messages, say, spelled_o
 app = typer.Typer(help="Write and check schemas: what is publicly known about a table.", no_args_is_help=True)
 
 
-@app.command(epilog="Example: hardzero schema init people.csv --target income --output people.toml")
+@app.command(
+    epilog="Example: hardzero schema init --codebook people.names --codebook bounds.csv --target income -o out.toml"
+)
 @spelled_out
 def init(
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where the template goes.", show_default="the terminal")
+        Path | None, typer.Option("--output", "-o", help="Where the schema goes.", show_default="the terminal")
     ] = None,
     target: Annotated[str | None, typer.Option(help="The column that is to be predicted.")] = None,
+    codebook: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A code book: CSV, JSON or UCI's .names; a second one completes the first. Needs no table."
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="With a code book: the class that weights speak for, if there are two.")
+    ] = None,
     *,
     table: TableOptions,
     holder: Annotated[
@@ -37,20 +48,22 @@ def init(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write a template with a table's column names, and its types if it has any; the rest is for you to fill in.
+    """Write a schema from code books, or a template with a table's column names and types to fill in.
 
-    It must come from what is known about the variables: read from the records it would give records away.
+    What is missing must come from what is known about the variables: read from records it would give them away.
     """
     with clear_messages() as results:
         from ..atomic import claimed
-        from ..schema.file import schema_template
+        from .actions.schema import drafted, what_is_left
 
-        text = schema_template(table.opened(n_features), target, guess_types=holder)
+        draft = drafted(table, codebook or (), target, positive, guess_types=holder, n_features=n_features)
         if output is None:
-            say(text.removesuffix("\n"))
+            say(draft.text.removesuffix("\n"))
         else:
             with claimed(output, overwrite=force) as claim:
-                results.output(claim).write(text)
+                results.output(claim).write(draft.text)
+        for line in what_is_left(draft):
+            say(line, err=True)
 
 
 @app.command(epilog="Example: hardzero schema check people.toml people.csv")
@@ -71,10 +84,10 @@ def check(
         from ..schema.file import load_schema
 
         schema = load_schema(schema_path)
-        if table.source is None and table.query is None:
+        if not table.is_given:
             typer.echo(json.dumps({"features": len(schema.features)}) if as_json else "the schema is in order")
             return
-        found = check_table(schema, table.opened_for(schema.columns), holder=holder)
+        found = check_table(schema, table.opened_for(schema.columns, schema.target.name), holder=holder)
         say(json.dumps(asdict(found)) if as_json else str(found))
         if not found.passed:
             raise typer.Exit(1)

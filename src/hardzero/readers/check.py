@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from ..schema import cells
 from ..schema.columns import Numeric, Schema, UsedColumn
-from ..schema.fields import printable
+from ..schema.fields import printable, suggestions
 from ..schema.file import type_family
+from ..schema.target import NumericTarget
 from . import TableReader
 
 _TEXTS = ("text", "number", "boolean", "time")
@@ -28,6 +29,11 @@ class ColumnCounts:
     missing: int
     outside: int
     unknown: int
+
+    @property
+    def troubled(self) -> int:
+        """How many cells are not as the schema expects."""
+        return self.missing + self.outside + self.unknown
 
     def __add__(self, other: ColumnCounts) -> ColumnCounts:
         return ColumnCounts(
@@ -77,7 +83,7 @@ class TableCheck:
             yield f"not used: {', '.join(map(printable, self.unused))}"
         if self.counts is not None:
             yield f"SENSITIVE, for the data holder only: {self.n_rows} rows"
-            for count in self.counts:
+            for count in sorted(self.counts, key=lambda count: -count.troubled):
                 yield (
                     f"{printable(count.column)}: {count.missing} missing, {count.outside} out of bounds, "
                     f"{count.unknown} unknown"
@@ -120,8 +126,7 @@ def check_table(schema: Schema, reader: TableReader, *, holder: bool = False) ->
         arrays = cells.columns_of(batch, names)
         for column in schema.used:
             totals[column.name] += _counts(column, arrays[column.name], schema.missing_values)
-        _, missing, unknown = cells.encode_labels(schema.target, arrays[schema.target.name], schema.missing_values)
-        totals[schema.target.name] += ColumnCounts(schema.target.name, int(missing.sum()), 0, int(unknown.sum()))
+        totals[schema.target.name] += _target_counts(schema, arrays[schema.target.name])
     return TableCheck(problems, unused, n_rows, tuple(totals.values()))
 
 
@@ -129,9 +134,11 @@ def _problems(schema: Schema, reader: TableReader) -> Iterator[str]:
     types = {} if reader.is_text else reader.types
     present = set(reader.names)
     wanted = {column.name: _NUMBERS if isinstance(column, Numeric) else _TEXTS for column in schema.used}
-    for name, families in (wanted | {schema.target.name: _TEXTS}).items():
+    wanted[schema.target.name] = _NUMBERS if isinstance(schema.target, NumericTarget) else _TEXTS
+    hints = suggestions(wanted, reader.names)
+    for name, families in wanted.items():
         if name not in present:
-            yield f"column {name!r} is not in the table"
+            yield f"column {name!r} is not in the table{hints.get(name, '')}"
         elif name in types and type_family(types[name]) not in families:
             kind = "numbers" if families is _NUMBERS else "categories"
             yield f"column {name!r} has the type {types[name]}, which gives no {kind}; convert or ignore it"
@@ -141,3 +148,12 @@ def _counts(column: UsedColumn, array: object, missing_values: tuple[str, ...]) 
     found = cells.encode_column(column, array, missing_values)
     absent = found.missing & ~found.unknown
     return ColumnCounts(column.name, int(absent.sum()), int(found.outside.sum()), int(found.unknown.sum()))
+
+
+def _target_counts(schema: Schema, array: object) -> ColumnCounts:
+    target = schema.target
+    if isinstance(target, NumericTarget):
+        _, missing, outside, unknown = cells.encode_outcomes(target, array, schema.missing_values)
+        return ColumnCounts(target.name, int((missing & ~unknown).sum()), int(outside.sum()), int(unknown.sum()))
+    _, missing, unknown = cells.encode_labels(target, array, schema.missing_values)
+    return ColumnCounts(target.name, int(missing.sum()), 0, int(unknown.sum()))

@@ -12,9 +12,13 @@ from typing import Any
 
 from ..checks import require
 from ..schema.cell_text import DECIMAL
+from ..schema.text_files import DAMAGED
 from .quoting import LONGEST_ROW, TOO_LONG, QuotingCheck
-from .streams import DAMAGED, NOT_UTF8, CheckedText, memory_exhausted, open_bytes
+from .streams import NOT_UTF8, CheckedText, memory_exhausted, open_bytes
 from .table import ReaderError, TableReader
+
+_MARKS = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
+_WORDS = {";": ";", "\t": "tab", "|": "|"}
 
 
 def open_csv(path: Path, delimiter: str, names: Sequence[str] | None) -> TableReader:
@@ -43,6 +47,11 @@ def _header(path: Path, delimiter: str) -> tuple[str, ...]:
         raise ReaderError(f"{path}, line 1: is not CSV; is a quotation mark left open?") from None
     if names is None:
         raise ReaderError(_without_rows(path))
+    if len(names) == 1 and (mark := next((mark for mark in ";\t|" if mark in names[0]), None)):
+        raise ReaderError(
+            f"{path}, line 1: has one column, whose name contains {_MARKS[mark]}; if that separates the cells, add "
+            f"--delimiter '{_WORDS[mark]}' (in Python: delimiter={mark!r})"
+        )
     if any(not name.strip() or re.fullmatch(DECIMAL, name.strip()) for name in names):
         raise ReaderError(
             f"{path}, line 1: has an empty name or a number where names of columns are expected; "

@@ -41,7 +41,7 @@ def rows_at_once(n_features: int) -> int:
 
 def read_encoded(
     reader: TableReader, encoder: SchemaEncoder, *, rows: int = _MOST_ROWS
-) -> tuple[Matrix, NDArray[np.str_]]:
+) -> tuple[Matrix, NDArray[np.str_] | NDArray[np.float64]]:
     """Read and encode a whole table, batch by batch.
 
     Parameters
@@ -58,8 +58,8 @@ def read_encoded(
     X : csr_array of float64, or ndarray of float32
         Multiples of 2⁻¹⁶, to which estimators round anyway, and which both precisions hold exactly. Dense if more
         than 0.3 of the first batch's entries are not zero.
-    y : ndarray of str
-        The class of each row.
+    y : ndarray of str or float64
+        The class of each row, or its number within the target's bounds.
 
     Notes
     -----
@@ -74,7 +74,8 @@ def read_encoded(
     schema = encoder.schema
     columns = [*(column.name for column in schema.used), schema.target.name]
     width = len(schema.features)
-    labels = _Growing(np.array(schema.target.classes).dtype, reader.n_rows)
+    outcomes = np.array(schema.target.classes).dtype  # of no classes: float64, for a target that is a number
+    labels = _Growing(outcomes, reader.n_rows)
     store: _DenseRows | _SparseRows | None = None
     for batch in reader.batches(min(checks.whole("rows", rows, 1), rows_at_once(width)), columns):
         encoded = encoder.encode(batch)

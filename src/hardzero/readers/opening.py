@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..schema.text_files import COMPRESSED
 from .columnar import open_arrow, open_parquet
 from .delimited import open_csv
 from .duckdb_query import open_duckdb
 from .formats import FileFormat
 from .libsvm import open_libsvm
 from .sql import open_database
-from .streams import COMPRESSED
 from .table import ReaderError, TableReader
 
 _URL = re.compile(r"[A-Za-z][\w+.-]+://")
@@ -67,6 +67,8 @@ def open_table(
     location = None if source is None else os.fspath(source)
     is_url = location is not None and _URL.match(location)
     if query is not None:
+        if names is not None:
+            raise ReaderError("names are for CSV files without a header line; a query names its columns itself")
         return open_database(location, query) if location and is_url else open_duckdb(location, query)
     if location is None or is_url:
         raise ReaderError("a database needs a query; a table without one must be a file")
@@ -77,6 +79,8 @@ def open_table(
         case FileFormat.CSV:
             usual = "\t" if plain.suffix.lower() == ".tsv" else ","
             return open_csv(path, usual if delimiter is None else delimiter, names)
+        case form if names is not None:
+            raise ReaderError(f"{path}: names are for CSV files without a header line; {form} files are read without")
         case FileFormat.LIBSVM:
             return open_libsvm(path, n_features)
         case FileFormat.PARQUET:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import io
-import lzma
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..schema.text_files import COMPRESSED, DAMAGED
 from .quoting import QuotingCheck
 from .table import ReaderError
-
-COMPRESSED: Mapping[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-"""How to open a compressed file, by the end of its name."""
-
-DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError)
-"""What the standard library raises when a compressed file is not what it should be."""
 
 NOT_UTF8 = "is not UTF-8; save the file with that encoding"
 

@@ -27,7 +27,8 @@ def snippet(model: FittedModel) -> str:
             "encoder = SchemaEncoder(schema)\n"
             "encoded = encoder.encode(table)  # your table: Arrow, pandas, polars, or a dictionary of columns\n"
         )
-        arguments += ["    bounds=encoder.bounds,\n", "    classes=schema.target.classes,\n"]
+        arguments += ["    bounds=encoder.bounds,\n"]
+        arguments += ["    classes=schema.target.classes,\n"] if model.is_classifier else []
         fit = "model.fit(encoded.X, encoded.y)\n"
     else:
         head += "from hardzero import FittedModel\n"

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ..checks import require
 from .cell_text import NUMBER, WORDS, UnknownCellError, text_of, without_trailing_zeros
-from .columns import OTHER, Boolean, Categorical, Numeric, Ordered, Target, UsedColumn
+from .columns import OTHER, Boolean, Categorical, Numeric, Ordered, UsedColumn
+from .target import NumericTarget, Target
 
 FloatArray = NDArray[np.float64]
 PlaceArray = NDArray[np.int32]
@@ -163,6 +164,22 @@ def encode_labels(target: Target, cells: Any, missing_values: tuple[str, ...]) -
     """
     codes = _codes(target.name, cells, target.classes, missing_values)
     return codes, codes == _MISSING, codes == _UNKNOWN
+
+
+def encode_outcomes(
+    target: NumericTarget, cells: Any, missing_values: tuple[str, ...]
+) -> tuple[FloatArray, Mask, Mask, Mask]:
+    """Return a target's numbers clipped to its bounds, and where it is missing, was clipped, or is no number.
+
+    What is no number is missing as well.
+
+    Privacy
+    -------
+    Sensitive: the result has one entry for each record.
+    """
+    numbers, unknown = _numbers(target.name, cells, missing_values)
+    outside = (numbers < target.lower) | (numbers > target.upper)
+    return np.clip(numbers, target.lower, target.upper), np.isnan(numbers), outside, unknown
 
 
 def _encode_numbers(column: Numeric, cells: Any, missing_values: tuple[str, ...]) -> EncodedColumn:

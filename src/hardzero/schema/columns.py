@@ -6,15 +6,14 @@ all that an encoder may use.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Self, cast, get_args
+from typing import Any, Self, get_args
 
 from .. import checks
-from . import fields
-from .cuts import MOST_CUTS, Spacing, parse_cuts, spread_cuts
-from .fields import Path, SchemaError
+from . import entries, fields
+from .cuts import MOST_CUTS, Spacing, spread_cuts
+from .entries import MOST_COLUMNS, MOST_FEATURES, Missing
 from .kinds import (
     OTHER,
     Boolean,
@@ -25,9 +24,9 @@ from .kinds import (
     Ignored,
     Numeric,
     Ordered,
-    Target,
     UsedColumn,
 )
+from .target import TARGET_KEYS, NumericTarget, Target, parse_target
 
 __all__ = [
     "DEFAULT_CUTS",
@@ -42,22 +41,15 @@ __all__ = [
     "Ignored",
     "Missing",
     "Numeric",
+    "NumericTarget",
     "Ordered",
     "Schema",
     "Target",
     "UsedColumn",
 ]
 
-MOST_COLUMNS = 100_000
-"""More than that are not for a schema."""
-
-MOST_FEATURES = 1_000_000
-"""Features of a schema at most: a short file can ask for many cut points."""
-
 DEFAULT_CUTS = 127
 """Cut points of a number that is to have steps and lists none: 128 pieces, of which neighbours differ little."""
-
-Missing = Literal["error", "zero", "drop"]
 
 
 @dataclass(frozen=True)
@@ -68,8 +60,8 @@ class Schema:
     ----------
     columns : tuple of columns
         `Numeric`, `Boolean`, `Categorical`, `Ordered` or `Ignored`, in the order of the features.
-    target : Target
-        What is to be predicted.
+    target : Target or NumericTarget
+        What is to be predicted: a class or a number.
     missing : {"error", "zero", "drop"}, default="error"
         What becomes of a row with a missing value.
     missing_values : tuple of str
@@ -81,7 +73,7 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
-    target: Target
+    target: Target | NumericTarget
     missing: Missing = "error"
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "?")
 
@@ -136,10 +128,9 @@ class Schema:
         -------
         Data-independent.
         """
-        target = {"name": self.target.name, "classes": list(self.target.classes), "positive": self.target.positive}
         missing = {"policy": self.missing, "values": list(self.missing_values)}
         return {
-            "target": target,
+            "target": self.target.to_dict(),
             "missing": missing,
             "columns": {column.name: _column_entry(column) for column in self.columns},
         }
@@ -151,35 +142,33 @@ class Schema:
         Raises
         ------
         SchemaError
-            With the path of the entry that is wrong.
+            With everything that is wrong, and the path of each entry.
 
         Privacy
         -------
         Data-independent.
         """
-        _refuse_weights(content)
-        entry = fields.table(content, (), ("target", "missing", "columns"))
-        target = _parse_target(
-            fields.needed(entry, "target", (), "add a table [target] with name, classes and positive")
+        keys = ("target", "missing", "columns")
+        entry, strange = fields.understood(content, (), keys, dict.fromkeys(("weight", "weights"), _NO_WEIGHTS))
+        target_name = entry["target"].get("name") if isinstance(entry.get("target"), dict) else None
+        target, (policy, values), columns = fields.all_of(
+            (
+                lambda: parse_target(fields.needed(entry, "target", (), f"add a table [target] with {TARGET_KEYS}")),
+                lambda: entries.parse_missing(entry.get("missing", {}), cls.missing, cls.missing_values),
+                lambda: entries.parse_columns(
+                    fields.needed(entry, "columns", (), "add a table [columns.NAME] for each column"), target_name
+                ),
+            ),
+            strange,
         )
-        missing = fields.table(entry.get("missing", {}), ("missing",), ("policy", "values"))
-        columns = _parse_columns(
-            fields.needed(entry, "columns", (), "add a table [columns.NAME] for each column"), target
-        )
-        policy = fields.choice(missing.get("policy", cls.missing), ("missing", "policy"), get_args(Missing))
-        values = cls.missing_values
-        if "values" in missing:
-            values = fields.strings(missing["values"], ("missing", "values"), at_least=0, empty_allowed=True)
-        return cls(columns, target, cast(Missing, policy), values)
+        return cls(columns, target, policy, values)
 
 
-_KEYS: Mapping[str, tuple[str, ...]] = {
-    "numeric": ("type", "lower", "upper", "unit", "cuts", "spacing", "monotone"),
-    "boolean": ("type", "true", "false"),
-    "categorical": ("type", "values", "other"),
-    "ordered": ("type", "values", "steps", "monotone"),
-    "ignored": ("type",),
-}
+_NO_WEIGHTS = (
+    "survey weights are not supported: a weight multiplies what its row adds, so that its bounds would have to be "
+    "public and the noise proved to cover the heaviest row; leave it out, and the model describes the people in the "
+    "sample, not the population that they stand for"
+)
 
 
 def _column_entry(column: Column) -> dict[str, Any]:
@@ -198,112 +187,3 @@ def _column_entry(column: Column) -> dict[str, Any]:
         case Ignored():
             entry = {"type": "ignored"}
     return {key: value for key, value in entry.items() if value is not None}
-
-
-def _refuse_weights(content: Any) -> None:
-    for key in ("weight", "weights"):
-        if isinstance(content, dict) and key in content:
-            raise SchemaError(
-                "survey weights are not supported: a weight multiplies what its row adds, so that its bounds would "
-                "have to be public and the noise proved to cover the heaviest row; leave it out, and the model "
-                "describes the people in the sample, not the population that they stand for",
-                (key,),
-            )
-
-
-def _parse_target(content: Any) -> Target:
-    path = ("target",)
-    entry = fields.table(content, path, ("name", "classes", "positive"))
-    name = fields.string(fields.needed(entry, "name", path, "name the column to predict"), (*path, "name"))
-    hint = "list every label that can occur, known without looking at the data"
-    classes = fields.strings(fields.needed(entry, "classes", path, hint), (*path, "classes"), at_least=2)
-    positive = fields.string(
-        fields.needed(entry, "positive", path, "name the class that weights speak for"), (*path, "positive")
-    )
-    if positive not in classes:
-        raise SchemaError(f"is not among the classes; use one of {fields.listed(classes)}", (*path, "positive"))
-    return Target(name, classes, positive)
-
-
-def _parse_columns(content: Any, target: Target) -> tuple[Column, ...]:
-    if not isinstance(content, dict):
-        raise SchemaError("must be a table with one entry for each column", ("columns",))
-    if len(content) > MOST_COLUMNS:
-        raise SchemaError(f"has {len(content):,} columns; a schema can have {MOST_COLUMNS:,}", ("columns",))
-    columns = []
-    owners: dict[str, str] = {}
-    for name, entry in content.items():
-        path = ("columns", fields.string(name, ("columns",)))
-        if name == target.name:
-            raise SchemaError("is the target and cannot be a feature as well; remove this entry", path)
-        columns.append(_parse_column(name, entry, path))
-        for feature in columns[-1].features:
-            if (other := owners.setdefault(feature.name, name)) != name:
-                raise SchemaError(f"gives a feature {feature.name!r}, as column {other!r} does; rename one", path)
-        if len(owners) > MOST_FEATURES:
-            raise SchemaError(
-                f"brings more than {MOST_FEATURES:,} features together with those above; use fewer cut points", path
-            )
-    if not owners:
-        raise SchemaError("has no column that gives a feature; describe at least one", ("columns",))
-    return tuple(columns)
-
-
-def _parse_column(name: str, content: Any, path: Path) -> Column:
-    if not isinstance(content, dict):
-        raise SchemaError(f"must be a table with a type, one of {fields.listed(_KEYS)}", path)
-    kind = fields.needed(content, "type", path, f"write one of {fields.listed(_KEYS)}")
-    if kind == "":
-        raise SchemaError(f"is not filled in; write one of {fields.listed(_KEYS)}", (*path, "type"))
-    fields.choice(kind, (*path, "type"), _KEYS)
-    for key in content:
-        if key not in _KEYS[kind] and (others := [other for other, keys in _KEYS.items() if key in keys]):
-            raise SchemaError(
-                f"is for columns of the type {fields.listed(others)}; remove it, or change the type", (*path, key)
-            )
-    entry = fields.table(content, path, _KEYS[kind])
-    match kind:
-        case "numeric":
-            return _parse_numeric(name, entry, path)
-        case "boolean":
-            true, false = (fields.string(entry.get(key, key), (*path, key)) for key in ("true", "false"))
-            if true == false:
-                raise SchemaError("is spelled as true is; give them different spellings", (*path, "false"))
-            return Boolean(name, true, false)
-        case "ignored":
-            return Ignored(name)
-    hint = "list the values that can occur, known without looking at the data"
-    values = fields.needed(entry, "values", path, hint)
-    if kind == "ordered":
-        return Ordered(
-            name,
-            fields.strings(values, (*path, "values"), at_least=2),
-            fields.flag(entry.get("steps", False), (*path, "steps")),
-            _parse_direction(entry, path),
-        )
-    other = fields.flag(entry.get("other", True), (*path, "other"))
-    return Categorical(name, fields.strings(values, (*path, "values"), at_least=1), other)
-
-
-def _parse_direction(entry: dict[str, Any], path: Path) -> Direction | None:
-    if "monotone" not in entry:
-        return None
-    return cast(Direction, fields.choice(entry["monotone"], (*path, "monotone"), get_args(Direction)))
-
-
-def _parse_numeric(name: str, entry: dict[str, Any], path: Path) -> Numeric:
-    lower, upper = (
-        fields.number(
-            fields.needed(entry, side, path, f"write the {word} value that the variable can take"),
-            (*path, side),
-            word,
-        )
-        for side, word in (("lower", "smallest"), ("upper", "largest"))
-    )
-    if lower >= upper:
-        raise SchemaError(f"must be below upper, but {lower:g} is not below {upper:g}", (*path, "lower"))
-    if upper - lower < fields.SMALLEST_WIDTH:
-        raise SchemaError("is too close to upper for double precision; use another unit", (*path, "lower"))
-    unit = fields.string(entry["unit"], (*path, "unit")) if "unit" in entry else None
-    cuts = parse_cuts(entry, lower, upper, path)
-    return Numeric(name, lower, upper, unit, cuts, _parse_direction(entry, path))

@@ -70,23 +70,35 @@ def _readable(places: Sequence[float], lower: float, upper: float) -> list[float
 
 
 def parse_cuts(entry: dict[str, Any], lower: float, upper: float, path: Path) -> tuple[float, ...]:
-    """Return the cut points that the entry of a column lists, not yet checked, or asks for; else none."""
-    place, spacing = (*path, "cuts"), entry.get("spacing")
-    if spacing is not None:
-        fields.choice(spacing, (*path, "spacing"), get_args(Spacing))
+    """Return the cut points that the entry of a column lists or asks for; else none."""
+    _, cuts = fields.all_of(
+        (lambda: _check_spacing(entry, (*path, "spacing")), lambda: _listed_or_spread(entry, lower, upper, path))
+    )
+    return tuple(cuts)
+
+
+def _check_spacing(entry: dict[str, Any], place: Path) -> None:
+    if entry.get("spacing") is not None:
+        fields.choice(entry["spacing"], place, get_args(Spacing))
         if not isinstance(entry.get("cuts"), int):
-            raise SchemaError("goes with a number of cut points; write cuts = 16, or remove it", (*path, "spacing"))
+            raise SchemaError("goes with a number of cut points; write cuts = 16, or remove it", place)
+
+
+def _listed_or_spread(entry: dict[str, Any], lower: float, upper: float, path: Path) -> tuple[float, ...]:
+    place = (*path, "cuts")
     match entry.get("cuts"):
         case None:
             return ()
         case list(listed):
             if not listed:
                 raise SchemaError("is empty; list the cut points, or leave it out", place)
-            return tuple(fields.number(cut, place, "next") for cut in listed)
+            cuts = tuple(fields.items(lambda cut: fields.number(cut, place, "next"), listed, place))
+            check_cuts(cuts, lower, upper, place)
+            return cuts
         case int(count) if not isinstance(count, bool):
             if not 1 <= count <= MOST_CUTS:
                 raise SchemaError(f"must be from 1 to {MOST_CUTS:,}; without cut points leave it out", place)
-            return spread_cuts(lower, upper, count, spacing or "even")
+            return spread_cuts(lower, upper, count, entry.get("spacing") or "even")
     raise SchemaError("must be a list of numbers, such as [20, 30, 45], or how many, such as 16", place)
 
 
@@ -94,17 +106,16 @@ def check_cuts(cuts: Sequence[float], lower: float, upper: float, place: Path) -
     """Refuse cut points that are too many, outside the bounds, or not in ascending order."""
     if len(cuts) > MOST_CUTS:
         raise SchemaError(f"lists {len(cuts):,} cut points; a column can have {MOST_CUTS:,}", place)
-    for cut in cuts:
-        if not lower < cut <= upper:
-            raise SchemaError(
-                f"lists {plain_number(cut)}, outside the bounds; a cut point lies above lower, "
-                f"{plain_number(lower)}, and at most at upper, {plain_number(upper)}",
-                place,
-            )
+    problems = [
+        f"lists {plain_number(cut)}, outside the bounds; a cut point lies above lower, {plain_number(lower)}, "
+        f"and at most at upper, {plain_number(upper)}"
+        for cut in cuts
+        if not lower < cut <= upper
+    ]
     for left, right in pairwise(cuts):
         if left == right:
-            raise SchemaError(f"lists {plain_number(left)} more than once; remove the repetition", place)
+            problems.append(f"lists {plain_number(left)} more than once; remove the repetition")
         if left > right:
-            raise SchemaError(
-                f"lists {plain_number(left)} before {plain_number(right)}; put them in ascending order", place
-            )
+            problems.append(f"lists {plain_number(left)} before {plain_number(right)}; put them in ascending order")
+    if problems:
+        raise fields.together([SchemaError(problem, place) for problem in problems])

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from . import cells
 from .cells import EncodingError, FloatArray, Mask
 from .columns import Numeric, Schema, UsedColumn
+from .target import NumericTarget
 
 CsrArray: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
 
@@ -26,12 +27,12 @@ class Encoded:
     ----------
     X : scipy.sparse.csr_array of float64
         One row for each kept row, one column for each feature of the schema.
-    y : ndarray of str or None
-        The kept rows' classes, or None if they were not asked for.
+    y : ndarray of str or float64, or None
+        The kept rows' classes, or numbers clipped to the target's bounds, or None if they were not asked for.
     kept : ndarray of bool
         Which rows of the table are there; all of them, unless the policy for missing values is "drop".
     places : ndarray of int or None
-        The place of each kept row's class among the schema's, or None if they were not asked for.
+        The place of each kept row's class among the schema's, or None if they were not asked for or are numbers.
 
     Privacy
     -------
@@ -39,7 +40,7 @@ class Encoded:
     """
 
     X: CsrArray
-    y: NDArray[np.str_] | None
+    y: NDArray[np.str_] | FloatArray | None
     kept: Mask
     places: NDArray[np.int32] | None
 
@@ -172,25 +173,24 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         encoded = {c.name: cells.encode_column(c, arrays[c.name], schema.missing_values) for c in chosen}
         incomplete = {name: part.missing for name, part in encoded.items()}
         if target:
-            places, absent, unknown = cells.encode_labels(
-                schema.target, arrays[schema.target.name], schema.missing_values
-            )
-            _refuse_unknown_labels(schema, unknown)
+            outcomes, absent = self._outcomes(arrays[schema.target.name])
             incomplete[schema.target.name] = absent
         kept = self._kept(incomplete, len(next(iter(arrays.values()))))
         X = _stack(encoded, schema.variables)
         X = X if kept.all() else X[kept]
         if not target:
             return Encoded(X, None, kept, None)
-        return Encoded(X, np.array(schema.target.classes)[places[kept]], kept, places[kept])
+        if isinstance(schema.target, NumericTarget):
+            return Encoded(X, outcomes[kept], kept, None)
+        return Encoded(X, np.array(schema.target.classes)[outcomes[kept]], kept, outcomes[kept])
 
-    def encode_target(self, table: Any) -> NDArray[np.str_]:
-        """Return the classes of all rows of a table, which need have no other column than the target.
+    def encode_target(self, table: Any) -> Any:
+        """Return the classes or numbers of all rows of a table, which need have no other column than the target.
 
         Raises
         ------
         EncodingError
-            A label is missing or no class; the message shows no label.
+            A label is missing or no class, or a number is missing; the message shows neither.
 
         Privacy
         -------
@@ -198,9 +198,12 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         """
         target = self.schema.target
         array = cells.columns_of(table, [target.name])[target.name]
-        places, absent, unknown = cells.encode_labels(target, array, self.schema.missing_values)
-        _refuse_unknown_labels(self.schema, unknown | absent)
-        return np.array(target.classes)[places]
+        outcomes, absent = self._outcomes(array)
+        if isinstance(target, NumericTarget):
+            self._kept({target.name: absent}, len(outcomes))
+            return outcomes
+        _refuse_unknown_labels(target.name, absent)
+        return np.array(target.classes)[outcomes]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the encoded columns.
@@ -231,6 +234,16 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
             raise ValueError("columns must name one column at least, and only columns that the schema uses")
         return chosen
 
+    def _outcomes(self, array: Any) -> tuple[NDArray[Any], Mask]:
+        """Return places among the classes or clipped numbers, and where they are missing."""
+        target, missing_values = self.schema.target, self.schema.missing_values
+        if isinstance(target, NumericTarget):
+            numbers, absent, _, _ = cells.encode_outcomes(target, array, missing_values)
+            return numbers, absent
+        places, absent, unknown = cells.encode_labels(target, array, missing_values)
+        _refuse_unknown_labels(target.name, unknown)
+        return places, absent
+
     def _kept(self, incomplete: Mapping[str, Mask], n_rows: int) -> Mask:
         policy, target = self.schema.missing, self.schema.target.name
         kept = np.ones(n_rows, np.bool_)
@@ -245,10 +258,10 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         return kept
 
 
-def _refuse_unknown_labels(schema: Schema, unknown: Mask) -> None:
+def _refuse_unknown_labels(target: str, unknown: Mask) -> None:
     if unknown.any():
         raise EncodingError(
-            f"the target {schema.target.name!r} has labels that are not among the schema's classes; "
+            f"the target {target!r} has labels that are not among the schema's classes; "
             "add them to the classes, or leave those rows out"
         )
 

@@ -9,34 +9,19 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from . import places as schema_places
-from .columns import MOST_COLUMNS, Schema
-from .fields import SchemaError, listed, plain_number, string
+from .columns import Schema
+from .fields import SchemaError, plain_number, together
 from .places import Format
+from .text_files import decoded, read_bytes, refuse_too_much
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST_LINE = 110
 
 LARGEST_FILE = 32 * 2**20
 """Bytes, or characters, of a schema at most."""
-
-
-class NamesAndTypes(Protocol):
-    """What a template needs to know of a table: nothing about its rows."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns, in order."""
-
-    @property
-    def types(self) -> Mapping[str, Any]:
-        """Arrow type of each column."""
-
-    @property
-    def is_text(self) -> bool:
-        """Whether types are guesses, because the format has none."""
 
 
 def load_schema(path: str | os.PathLike[str]) -> Schema:
@@ -62,16 +47,7 @@ def load_schema(path: str | os.PathLike[str]) -> Schema:
     Data-independent.
     """
     file = Path(path)
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(LARGEST_FILE + 1)
-    except FileNotFoundError:
-        raise SchemaError("there is no such file; `hardzero schema init` writes one", source=str(file)) from None
-    except IsADirectoryError:
-        raise SchemaError("is a folder; name the schema file in it", source=str(file)) from None
-    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
-        reason = getattr(error, "strerror", None) or "not a usable file name"
-        raise SchemaError(f"cannot be read: {reason}", source=str(file)) from None
+    content = read_bytes(file, LARGEST_FILE, "`hardzero schema init` writes one")
     return loads(content, form="json" if file.suffix.lower() == ".json" else "toml", source=str(file))
 
 
@@ -96,9 +72,8 @@ def loads(content: str | bytes, *, form: Format = "toml", source: str = "schema"
     -------
     Data-independent.
     """
-    if len(content) > LARGEST_FILE:
-        raise SchemaError(f"is larger than {LARGEST_FILE:,} bytes, which is too much for a schema", source=source)
-    text = _decoded(content, source) if isinstance(content, bytes) else content
+    refuse_too_much(content, LARGEST_FILE, source)
+    text = decoded(content, source) if isinstance(content, bytes) else content
     if place := schema_places.find_too_deep(text, form):
         problem = f"nested more than {schema_places.DEEPEST} levels deep, or a key of more parts; a schema needs four"
         raise SchemaError(problem, (), source, *place)
@@ -106,8 +81,10 @@ def loads(content: str | bytes, *, form: Format = "toml", source: str = "schema"
     try:
         return Schema.from_dict(parsed)
     except SchemaError as error:
-        line, column = schema_places.find(text, error.path, form) or (None, None)
-        raise SchemaError(error.problem, error.path, source, line, column) from None
+        found = schema_places.find(text, [problem.path for problem in error.problems], form)
+        ordered = sorted(zip(found, error.problems, strict=True), key=lambda pair: pair[0] or (0, 0))
+        located = [SchemaError(e.problem, e.path, source, *(place or (None, None))) for place, e in ordered]
+        raise together(located) from None
 
 
 def dumps(schema: Schema, *, form: Format = "toml") -> str:
@@ -127,50 +104,21 @@ def dumps(schema: Schema, *, form: Format = "toml") -> str:
     content = schema.to_dict()
     if form == "json":
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    columns = content.pop("columns")
-    tables = content | {f"columns.{_key(name)}": entry for name, entry in columns.items()}
-    return "\n".join(f"[{name}]\n{_lines(entry.items())}" for name, entry in tables.items())
+    columns = {("columns", name): entry for name, entry in content.pop("columns").items()}
+    tables = {(name,): entry for name, entry in content.items()} | columns
+    return "\n".join(toml_table(path, entry) for path, entry in tables.items())
 
 
-def schema_template(table: NamesAndTypes, target: str | None = None, *, guess_types: bool = False) -> str:
-    """Write a schema to fill in: the columns of a table with empty bounds, categories and classes.
-
-    Parameters
-    ----------
-    table : TableReader
-        An opened table, of which names and types are used and nothing else.
-    target : str, optional
-        Name of the column to predict.
-    guess_types : bool, default=False
-        Whether the types of a text file, which has none, are guessed from its first rows, for the data holder. They
-        are left to be filled in otherwise. The types that other files and databases give are used in any case.
-
-    Returns
-    -------
-    str
-        TOML text; `loads` refuses it, with the place of the first gap, until all gaps are filled.
+def toml_table(path: Iterable[str], entry: Mapping[str, Any], notes: Mapping[str, str] | None = None) -> str:
+    """Write a table of a TOML file, with a note behind some of its keys.
 
     Privacy
     -------
-    Names and types of columns count as public; nothing else is taken from the table. Types that are guessed depend on
-    the records: such a template says so, and is for the data holder only.
+    Data-independent.
     """
-    if target is not None and target not in table.names:
-        raise SchemaError(f"there is no column {target!r}; the table has: {listed(table.names)}")
-    if len(table.names) - 1 > MOST_COLUMNS:  # one of them is the target
-        raise SchemaError(f"the table has {len(table.names):,} columns; a schema can have {MOST_COLUMNS:,}")
-    if table.is_text and not guess_types:
-        kinds, about_types = dict.fromkeys(table.names, ""), _TYPES_TO_FILL_IN
-    else:
-        kinds = {name: _KIND_OF_TYPE.get(type_family(kind), "ignored") for name, kind in table.types.items()}
-        about_types = _TYPES_GUESSED if table.is_text else _TYPES_GIVEN
-    parts = [
-        _TEMPLATE_HEAD + about_types,
-        f"[target]\n{_lines([('name', target or ''), ('classes', []), ('positive', '')])}",
-        _TEMPLATE_MISSING,
-    ]
-    parts += [_template_column(name, kinds[name], table.is_text) for name in table.names if name != target]
-    return "\n".join(parts)
+    behind = {} if notes is None else {key: f"  # {note}" for key, note in notes.items()}
+    lines = [f"{key} = {_value(value)}{behind.get(key, '')}\n" for key, value in entry.items()]
+    return f"[{'.'.join(map(_key, path))}]\n{''.join(lines)}"
 
 
 def type_family(arrow_type: Any) -> str:
@@ -192,64 +140,6 @@ _FAMILIES = [
     ("text", re.compile(r"(large_)?string(_view)?$|null$")),
     ("time", re.compile(r"(date|time|timestamp|duration|month_)")),
 ]
-_KIND_OF_TYPE = {"number": "numeric", "boolean": "boolean", "text": "categorical"}
-
-_TEMPLATE_HEAD = """\
-# What is publicly known about the table. Fill in every "" and []: the guarantee rests on it.
-# Write what you know about the variables, from a code book or from their meaning: ages 0 to 120, a share 0 to 1.
-# Do not read bounds, categories or classes from the data: one record can change them, and would show.
-# Values outside the bounds are clipped to them; values not listed fall into "other".
-"""
-_TYPES_TO_FILL_IN = """\
-# A text file has no types. Write one for each column, and below it what belongs to it:
-# numeric: lower and upper; boolean: true and false; categorical and ordered: values; ignored: nothing.
-"""
-_TYPES_GIVEN = """\
-# The types are those of the table and may be changed: numeric, boolean, categorical, ordered or ignored.
-"""
-_TYPES_GUESSED = """\
-# FOR THE DATA HOLDER ONLY: the types were guessed from the first rows and depend on them. Set each of them by what is
-# known about the variable before this is passed on: numeric, boolean, categorical, ordered or ignored.
-"""
-_TEMPLATE_MISSING = """\
-# For missing values: "error" stops, "zero" sets features to 0 (and categories to "other"), "drop" leaves the row out.
-[missing]
-policy = "error"
-values = ["", "NA", "NaN", "?"]
-"""
-_NOTES = {
-    "lower": "the smallest value that is possible, not the smallest in the data",
-    "upper": "the largest value that is possible, not the largest in the data",
-    "values": "every value of the code book, whether or not it occurs in the data",
-    "true": "how the file spells yes",
-    "false": "how the file spells no",
-}
-_TYPE_NOTE = "numeric, boolean, categorical, ordered or ignored"
-
-
-def _template_column(name: str, kind: str, is_text: bool) -> str:
-    try:
-        string(name, ())
-    except SchemaError:
-        return f"# A schema cannot name the column {_value(name)}, which is left out here; rename it in the table.\n"
-    spelling = ("", "") if is_text else ("true", "false")
-    gaps: dict[str, list[tuple[str, Any]]] = {
-        "numeric": [("lower", ""), ("upper", "")],
-        "boolean": [("true", spelling[0]), ("false", spelling[1])],
-        "categorical": [("values", [])],
-    }
-    lines = [f"[columns.{_key(name)}]", f"type = {_value(kind)}" + ("" if kind else f"  # {_TYPE_NOTE}")]
-    lines += [f"{key} = {_value(value)}  # {_NOTES[key]}" for key, value in gaps.get(kind, [])]
-    return "\n".join(lines) + "\n"
-
-
-def _decoded(content: bytes, source: str) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8", errors="replace")
-        line, column = schema_places.line_and_column(before, len(before))
-        raise SchemaError("is not UTF-8; save the file with that encoding", (), source, line, column) from None
 
 
 def _parse_toml(text: str, source: str) -> dict[str, Any]:
@@ -304,10 +194,6 @@ def _advice(text: str, line: int) -> str:
 
 def _key(name: str) -> str:
     return name if _BARE_KEY.fullmatch(name) else _value(name)
-
-
-def _lines(entries: Iterable[tuple[str, Any]]) -> str:
-    return "".join(f"{key} = {_value(value)}\n" for key, value in entries)
 
 
 def _escaped(character: str) -> str:

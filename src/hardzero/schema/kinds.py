@@ -135,12 +135,3 @@ class Ignored:
 
 UsedColumn = Numeric | Boolean | Categorical | Ordered
 Column = UsedColumn | Ignored
-
-
-@dataclass(frozen=True)
-class Target:
-    """What is to be predicted. ``positive`` is the class whose odds the weights are about, if there are two."""
-
-    name: str
-    classes: tuple[str, ...]
-    positive: str

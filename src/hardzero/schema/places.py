@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 Format = Literal["toml", "json"]
@@ -27,17 +28,32 @@ _TOML_TOKEN = re.compile(
 _JSON_TOKEN = re.compile(rf"(?P<text>{_STRINGS})|(?P<mark>[\[\]{{}}:,])|(?P<bare>[^\s\[\]{{}}:,\"]+)")
 
 
-def find(text: str, path: Path, form: Format) -> Place | None:
-    """Return line and column, from 1, of the key with this path, or of the closest key above it.
+def find(text: str, paths: Iterable[Path], form: Format) -> list[Place | None]:
+    """Return for each path line and column, from 1, of its key, or of the closest key above it.
 
-    The text must be valid. What is not found gives None.
+    The text must be valid, and is read once. What is not found gives None.
     """
-    keys = _toml_keys(text) if form == "toml" else _json_keys(text)
-    best, place = 0, None
-    for found, position in keys:
-        if len(found) > best and path[: len(found)] == found:
-            best, place = len(found), position
-    return None if place is None else line_and_column(text, place)
+    positions: dict[Path, int] = {}
+    for found, position in _toml_keys(text) if form == "toml" else _json_keys(text):
+        positions.setdefault(found, position)
+    starts = line_starts(text)
+    places: list[Place | None] = []
+    for path in paths:
+        above = (path[:length] for length in range(len(path), 0, -1))
+        closest = next((positions[key] for key in above if key in positions), None)
+        places.append(None if closest is None else place_of(closest, starts))
+    return places
+
+
+def line_starts(text: str) -> list[int]:
+    """Return where each line begins."""
+    return [0, *(match.end() for match in re.finditer("\n", text))]
+
+
+def place_of(position: int, starts: Sequence[int]) -> Place:
+    """Turn a position in a text into line and column, from 1, where the beginnings of lines are known."""
+    line = bisect_right(starts, position)
+    return line, position - starts[line - 1] + 1
 
 
 def find_too_deep(text: str, form: Format) -> Place | None:

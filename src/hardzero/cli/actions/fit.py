@@ -20,9 +20,10 @@ from ...model import FittedModel
 from ...privacy.budget import Neighbours
 from ...readers import TableReader
 from ...readers.check import check_table
-from ...readers.matrix import DENSE_FROM, rows_at_once
+from ...readers.matrix import DENSE_FROM, Matrix, read_encoded, rows_at_once
 from ...schema.columns import Schema
 from ...schema.encoder import SchemaEncoder
+from ...schema.target import NumericTarget
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,20 @@ class TrainingRows:
     places: np.typing.NDArray[np.int16]
 
 
-def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None]) -> TrainingRows:
+@dataclass(frozen=True)
+class RegressionRows:
+    """Encoded rows as one matrix, and each row's number within the target's bounds.
+
+    Privacy
+    -------
+    Sensitive.
+    """
+
+    X: Matrix
+    y: Any
+
+
+def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None]) -> TrainingRows | RegressionRows:
     """Read and encode a table batch by batch; ``heard`` is told how many rows have been read.
 
     Peak memory is the result, 4 bytes per entry or 8 per nonzero one, and a few batches.
@@ -50,6 +64,11 @@ def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None])
     if problems := check_table(schema, reader).problems:
         raise InputError("the table does not fit the schema: " + "; ".join(problems))
     encoder = SchemaEncoder(schema)
+    if isinstance(schema.target, NumericTarget):
+        X, y = read_encoded(reader, encoder)
+        if not len(y):
+            raise InputError(_without_rows(reader))
+        return RegressionRows(X, y)
     places: list[np.typing.NDArray[np.int16]] = []
 
     def batches() -> Iterator[Any]:
@@ -65,19 +84,26 @@ def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None])
 
     data = StackedData.from_batches(batches(), Bounds.parse((-1, 1), len(schema.features)))
     if data.n_rows == 0:
-        raise InputError(f"{reader.source} has no rows to learn from")
+        raise InputError(_without_rows(reader))
     return TrainingRows(data, np.concatenate(places))
 
 
-def fit_rows(rows: TrainingRows, schema: Schema, estimator: Any) -> FittedModel:
-    """Fit an estimator that `build_estimator` made for this schema's classes.
+def _without_rows(reader: TableReader) -> str:
+    return f"{reader.source} has no rows to learn from"
+
+
+def fit_rows(rows: TrainingRows | RegressionRows, schema: Schema, estimator: Any) -> FittedModel:
+    """Fit an estimator that `build_estimator` made for this schema's target.
 
     Privacy
     -------
     Releases a model, with the guarantee of the estimator.
     """
-    names = [feature.name for feature in schema.features]
-    estimator.fit_table(rows.data, rows.places, names, coded=True)
+    if isinstance(rows, RegressionRows):
+        estimator.fit(rows.X, rows.y)
+    else:
+        names = [feature.name for feature in schema.features]
+        estimator.fit_table(rows.data, rows.places, names, coded=True)
     cuts = "cut points, " if any(feature.is_step for feature in schema.features) else ""
     public = [f"the schema: columns, bounds, {cuts}categories, missing values"]
     if schema.missing == "drop" and estimator.privacy_.neighbours is not Neighbours.ADD_REMOVE:

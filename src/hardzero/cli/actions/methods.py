@@ -9,11 +9,13 @@ from typing import Any
 
 from ... import estimators
 from ...checks import InputError
+from ...schema.target import NumericTarget, Target
 
 _TAKEN = (
     "self",
     "bounds",
     "classes",
+    "target_bounds",
     "epsilon",
     "delta",
     "neighbours",
@@ -25,9 +27,36 @@ _TAKEN = (
 )
 
 
+OF_NUMBERS = {"sparsifier": "SparsifierRegression", "private-lasso": "PrivateLassoRegression"}
+"""Methods that predict a number as well, and their estimators for it; the first is used if none is asked for."""
+
+
+def method_for(asked: str | None, target: Target | NumericTarget) -> str:
+    """Return the method that was asked for, or the usual one for what is to be predicted.
+
+    Raises
+    ------
+    InputError
+        The method tells classes apart, and the target is a number.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if not isinstance(target, NumericTarget):
+        return asked or next(iter(estimators.CHOICES))
+    if asked is not None and asked not in OF_NUMBERS:
+        raise InputError(
+            f"--method {asked} tells classes apart, but the schema's target {target.name!r} is a number between "
+            f"{target.lower:g} and {target.upper:g}: use --method {' or '.join(OF_NUMBERS)}, or list the target's "
+            "classes in the schema in place of its bounds"
+        )
+    return asked or next(iter(OF_NUMBERS))
+
+
 def build_estimator(
     method: str,
-    classes: Sequence[str],
+    target: Target | NumericTarget,
     privacy: Mapping[str, Any],
     options: Sequence[str] = (),
     *,
@@ -39,8 +68,8 @@ def build_estimator(
     ----------
     method : str
         A key of `hardzero.estimators.CHOICES`.
-    classes : sequence of str
-        Every label that can occur.
+    target : Target or NumericTarget
+        What is to be predicted: every class that can occur, or the bounds of a number.
     privacy : mapping
         epsilon, delta, neighbours, n_rows and random_state; of no use to a method that is not private.
     options : sequence of str
@@ -52,14 +81,18 @@ def build_estimator(
     -------
     Data-independent.
     """
-    kind = estimators.named(estimators.CHOICES[method])
+    asked_of: dict[str, Any]
+    if isinstance(target, NumericTarget):
+        kind, asked_of = estimators.named(OF_NUMBERS[method]), {"target_bounds": (target.lower, target.upper)}
+    else:
+        kind, asked_of = estimators.named(estimators.CHOICES[method]), {"classes": list(target.classes)}
     parameters = inspect.signature(kind).parameters
     if prune != "none" and "prune" not in parameters:
         raise InputError(f"--prune {prune}: {method} cannot tell which of its weights are reliable; use select-refit")
     asked = {**privacy, "prune": prune}
     common = {name: value for name, value in asked.items() if name in parameters}
     offered = [name for name in parameters if name not in _TAKEN]
-    return kind(bounds=(-1, 1), classes=list(classes), **common, **_parsed(method, options, offered))
+    return kind(bounds=(-1, 1), **asked_of, **common, **_parsed(method, options, offered))
 
 
 def _parsed(method: str, options: Sequence[str], offered: Sequence[str]) -> dict[str, Any]:

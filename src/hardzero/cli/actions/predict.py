@@ -16,6 +16,7 @@ from ...readers.matrix import rows_at_once
 from ...schema import cells
 from ...schema.cell_text import DECIMAL
 from ...schema.encoder import SchemaEncoder
+from ...schema.fields import SPACES
 
 _DIGITS = 6
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -34,8 +35,8 @@ def write_predictions(
     """Write a CSV line for each row: kept columns, the predicted class, and the probability of each class.
 
     Only columns with a nonzero weight are read. A row that the schema would drop, because a value is missing in one
-    of them, gets empty cells, so that lines match rows. Text that a spreadsheet would take for a formula gets an
-    apostrophe before it.
+    of them, gets empty cells, so that lines match rows. Kept text has no spaces around it; an apostrophe stands
+    before text that a spreadsheet would take for a formula.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def write_predictions(
     heard : callable
         Told how many rows have been read.
     raw : bool, default=False
-        Whether text is written as it is, formulas and all.
+        Whether text is written as it is, spaces, formulas and all.
 
     Privacy
     -------
@@ -74,6 +75,8 @@ def write_predictions(
             for row, label, chances in zip(np.flatnonzero(kept), labels, probabilities, strict=True):
                 answers[row] = [written(label), *(f"{chance:.{_DIGITS}f}" for chance in chances)]
         columns = [batch.column(name).to_pylist() for name in keep]
+        if not raw:
+            columns = [list(map(_trimmed, column)) for column in columns]
         lines.writerows(
             [*map(written, copied), *answer]
             for copied, answer in zip(_rows(columns, batch.num_rows), answers, strict=True)
@@ -92,6 +95,11 @@ def without_formula(cell: Any) -> Any:
     if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(cell):
         return f"'{cell}"
     return cell
+
+
+def _trimmed(cell: Any) -> Any:
+    """Return text without spaces around it, as it is compared with what a schema lists: equal cells stay equal."""
+    return cell.strip(SPACES) if isinstance(cell, str) else cell
 
 
 def _as_it_is(cell: Any) -> Any:
