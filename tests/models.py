@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.model import FittedModel
 from hardzero.model.inference import Inference
+from hardzero.model.source import bounds_of_schema
 from hardzero.model.statement import PrivacyStatement
 from hardzero.privacy.accounting import spent
 from hardzero.privacy.budget import Neighbours
@@ -23,6 +24,20 @@ SCHEMA = Schema(
         Ordered("activity", ("none", "some", "regular")),
     ),
     Target("outcome", ("good", "bad"), "good"),  # "good" sorts last: the estimator's second class
+    missing="zero",
+)
+
+
+STEPS = Schema(
+    (
+        Numeric("age", 18, 100, "years", (30, 50.5, 70)),
+        Ignored("id"),
+        Numeric("gain", 0, 99_999, "$"),
+        Boolean("smoker", "yes", "no"),
+        Categorical("admission", ("elective", "emergency"), other=False),
+        Ordered("activity", ("none", "some", "regular"), steps=True),
+    ),
+    SCHEMA.target,
     missing="zero",
 )
 
@@ -96,7 +111,7 @@ def made_up_with_schema(coef=None, schema=SCHEMA, inference=None):
         parameters={"epsilon": 1.0},
         classes=("bad", "good"),
         features=schema.features,
-        bounds=((18.0, 100.0), (0.0, 99_999.0), (0.0, 1.0), (0.0, 1.0), (0.0, 1.0), (0.0, 1.0), (0.0, 2.0)),
+        bounds=bounds_of_schema(schema),
         coef_scaled=(tuple(coef or (1.5, 0.0, -1.0, 0.0, 0.5, 0.0, -0.75)),),
         intercept_scaled=(0.25,),
         privacy=PrivacyStatement(1.0, 1e-6, Neighbours.REPLACE_ONE, (Selection(0.1),), ("the bounds",)),
@@ -133,7 +148,9 @@ def models(draw, names=TEXT):
     kind = draw(st.sampled_from([TEXT, st.integers(-9, 9), FINITE, st.booleans()]))
     classes = draw(st.one_of(st.just([]), st.lists(kind, min_size=2, max_size=4, unique=True)))
     n_features, n_rows = draw(st.integers(1, 4)), len(classes) if len(classes) > 2 else 1
-    feature = st.builds(Feature, names, names, st.none() | names, FINITE, st.floats(1e-3, 1e6), st.none() | names)
+    feature = st.builds(
+        Feature, names, names, st.none() | names, FINITE, st.floats(1e-3, 1e6), st.none() | names, st.none() | FINITE
+    )
     rows = st.lists(st.just(0.0) | FINITE, min_size=n_features, max_size=n_features).map(tuple)
     pairs = st.tuples(FINITE, FINITE).map(sorted).map(tuple)
     coef = tuple(draw(st.lists(rows, min_size=n_rows, max_size=n_rows)))

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,8 @@ from hardzero.cli.actions.demo import copy_sample
 from hardzero.estimators import select_refit
 from hardzero.model import FittedModel
 from hardzero.optim.frank_wolfe import Evidence, Weights
+
+from ..models import STEPS, made_up, made_up_with_schema
 
 SCHEMA = """
 [target]
@@ -167,6 +170,60 @@ def test_the_first_feature_is_never_one_that_cannot_be_told_from_noise(folder, m
     assert told["reliable"] == ["age", "town=south"]
 
 
+def test_steps_make_a_curve_of_a_number(folder):
+    result = fit(folder, "--shape", "steps", "--epsilon", 100, "--seed", 1)
+    assert result.exit_code == 0, result.output
+    assert "the schema: columns, bounds, cut points, categories" in result.output
+    model = FittedModel.load(folder / "model.json")
+    age = model.schema.columns[0]
+    assert age.cuts == tuple(range(1, 101))
+    assert [feature.name for feature in model.features] == [
+        *(f"age>={cut}" for cut in range(1, 101)),
+        *("town=north", "town=south", "town=other"),
+    ]
+    assert "age" in model.needed
+    assert call("inspect", folder / "model.json").output.count("age>=") >= 1
+    assert call("predict", folder / "model.json", folder / "people.csv", "-o", folder / "out.csv").exit_code == 0
+    assert len((folder / "out.csv").read_text().splitlines()) == 401
+
+
+def test_cuts_of_the_schema_hold_whatever_the_shape(folder):
+    schema = (folder / "people.toml").read_text().replace("upper = 100\n", "upper = 100\ncuts = [30, 60]\n")
+    (folder / "people.toml").write_text(schema)
+    for shape in ("linear", "steps"):
+        assert fit(folder, "--shape", shape, output=f"{shape}.json").exit_code == 0
+        features = FittedModel.load(folder / f"{shape}.json").features
+        assert [feature.name for feature in features[:2]] == ["age>=30", "age>=60"]
+
+
+def test_a_shape_that_does_not_exist(folder):
+    result = fit(folder, "--shape", "curve")
+    assert result.exit_code == 2
+    assert "--shape" in result.output
+
+
+def test_predictions_need_only_columns_with_a_weight(tmp_path):
+    coef = (0.0, 1.5, -0.5, 0.0, 0.0, 0.0, 0.25, 0.0, 0.0)
+    made_up_with_schema(coef, replace(STEPS, missing="error")).save(tmp_path / "model.json")
+    (tmp_path / "few.csv").write_text("admission,age\nemergency,40\nelective,60\n")
+    (tmp_path / "all.csv").write_text(
+        "age,gain,smoker,admission,activity\n40,,?,emergency,\n60,much,no,elective,none\n"
+    )
+    for name in ("few", "all"):
+        result = call("predict", tmp_path / "model.json", tmp_path / f"{name}.csv", "-o", tmp_path / f"{name}.out")
+        assert (result.exit_code, result.output) == (0, "")
+    assert (tmp_path / "few.out").read_text() == (tmp_path / "all.out").read_text()
+    assert len((tmp_path / "few.out").read_text().splitlines()) == 3
+
+
+def test_without_a_schema_too(tmp_path):
+    made_up(names=("a", "b", "c"), coef=((0.0, 2.0, 0.0),)).save(tmp_path / "model.json")
+    (tmp_path / "new.csv").write_text("b\n3\n-1\n")
+    assert call("predict", tmp_path / "model.json", tmp_path / "new.csv", "-o", tmp_path / "out.csv").exit_code == 0
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert [line.partition(",")[0] for line in lines] == ["prediction", "yes", "no"]
+
+
 def test_options_reach_the_method(folder):
     result = fit(folder, "--method", "ight", "--option", "max_features=1", "--option", "n_iter=10", "--json")
     assert len(json.loads(result.stdout)["kept"]) == 1
@@ -201,7 +258,7 @@ def test_a_seeded_fit_repeats_itself_and_says_that_it_is_not_private(folder):
 
 def test_rows_that_the_schema_drops_get_empty_predictions(folder):
     (folder / "people.toml").write_text(SCHEMA.format(positive="yes", missing="drop"))
-    assert "how many rows were left" in fit(folder, "--epsilon", 20).output
+    assert "how many rows were left" in fit(folder, "--epsilon", 100, "--seed", 1).output
     (folder / "new.csv").write_text("age,town\n50,north\n,south\n70,south\n")
     assert call("predict", folder / "model.json", folder / "new.csv", "-o", folder / "out.csv").exit_code == 0
     lines = (folder / "out.csv").read_text().splitlines()
@@ -392,7 +449,7 @@ def test_a_damaged_model_file(folder):
 
 
 def test_predicting_a_table_without_a_column(folder):
-    fit(folder)
+    fit(folder, "--epsilon", 100, "--seed", 1)  # so that both columns are kept
     (folder / "new.csv").write_text("age\n5\n")
     result = call("predict", folder / "model.json", folder / "new.csv", "-o", folder / "out.csv")
     assert result.exit_code == 1

@@ -196,7 +196,7 @@ def changed(path, value):
     ("path", "value", "problem"),
     [
         (["format"], "pickle", "format is not"),
-        (["version"], 4, "version is 4; this hardzero reads versions 1 to 3"),
+        (["version"], 5, "version is 5; this hardzero reads versions 1 to 4"),
         (["version"], True, "version must be a whole number"),
         (["version"], ..., "no version"),
         (["method"], ..., "method is missing"),

@@ -46,6 +46,13 @@ def test_a_file_that_version_2_wrote_is_read():
     assert model.inference_scaled is None
 
 
+def test_a_file_that_version_3_wrote_is_read():
+    model = FittedModel.load(Path(__file__).with_name("version-3.json"))
+    known = sure([[0.2, None, 0.3, None, 0.4, None, 0.5]], [[0.01, 0.9, 0.02, 0.8, 0.3, 0.7, 0.04]])
+    assert model == made_up_with_schema(inference=known)
+    assert not any(feature.is_step for feature in model.features)
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_older_files_may_not_hold_what_they_could_not(version):
     content = json.loads(MODEL.to_json())

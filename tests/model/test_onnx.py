@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,10 @@ from hardzero import PrivateLassoLogisticRegression, SparsifierRegression
 from hardzero.checks import MissingPackageError
 from hardzero.model import FittedModel
 from hardzero.model.onnx import to_onnx
-from hardzero.schema.columns import Numeric, Schema
+from hardzero.schema.columns import Numeric, Schema, Target
 from hardzero.schema.encoder import SchemaEncoder
 
-from ..models import SCHEMA, fitted_on_table, made_up, made_up_with_schema, table
+from ..models import SCHEMA, STEPS, fitted_on_table, made_up, made_up_with_schema, table
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -27,13 +28,13 @@ def session(model):
     return onnxruntime.InferenceSession(proto.SerializeToString(), options)
 
 
+NUMBERS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
+
+
 def run_table(model, rows):
     running = session(model)
     given = {column.name: column.type for column in running.get_inputs()}
-    feeds = {
-        name: np.asarray(rows[name]).astype(np.float32 if kind == "tensor(float)" else object)[:, None]
-        for name, kind in given.items()
-    }
+    feeds = {name: np.asarray(rows[name]).astype(NUMBERS.get(kind, object))[:, None] for name, kind in given.items()}
     return running.run(["label", "probabilities"], feeds)
 
 
@@ -55,6 +56,46 @@ def test_every_kind_of_column_is_encoded_as_the_encoder_does():
     expected = model.predict_proba(SchemaEncoder(SCHEMA).transform(rows))
     _, probabilities = run_table(model, rows)
     np.testing.assert_allclose(probabilities, expected, atol=1e-6)
+
+
+def test_steps_are_compared_as_the_encoder_does():
+    columns = (replace(STEPS.columns[0], cuts=(30, 50.7, 70)), *STEPS.columns[1:])
+    model = made_up_with_schema((0.5, 1.5, -0.5, -4.0, -1.0, 0.3, 0.5, 0.7, -0.75), replace(STEPS, columns=columns))
+    rows = table(2000, seed=5)
+    rows["age"][:6] = [30, 50.7, 70, np.nextafter(30, 0), np.nextafter(50.7, 0), np.inf]
+    again = FittedModel.from_json(model.to_json())
+    expected = model.predict_proba(SchemaEncoder(model.schema).transform(rows))
+    np.testing.assert_array_equal(again.predict_proba(again.encode(rows)), expected)
+    label, probabilities = run_table(model, rows)
+    np.testing.assert_allclose(probabilities, expected, atol=1e-6)
+    np.testing.assert_array_equal(label, model.predict(model.encode(rows)))
+
+
+def test_steps_of_several_classes():
+    target = Target("outcome", ("good", "bad", "worse"), "good")
+    schema = replace(STEPS, target=target)
+    coef = np.random.default_rng(0).normal(size=(3, 9)) * (np.arange(9) % 2)
+    model = replace(
+        made_up_with_schema((1.0,) * 9, STEPS),
+        schema=schema,
+        classes=target.classes,
+        coef_scaled=tuple(map(tuple, coef.tolist())),
+        intercept_scaled=(0.1, 0.2, 0.3),
+    )
+    rows = table(500, seed=6)
+    _, probabilities = run_table(model, rows)
+    np.testing.assert_allclose(probabilities, model.predict_proba(model.encode(rows)), atol=1e-6)
+
+
+def test_missing_steps_and_unlisted_values_that_the_policy_does_not_encode():
+    model = made_up_with_schema((0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 1.0), replace(STEPS, missing="error"))
+    rows = {
+        "age": [40.0, np.nan, 40.0, 40.0, 40.0],
+        "admission": ["elective", "elective", "unheard of", "NA", "emergency"],
+        "activity": ["none", "none", "none", "none", "daily"],
+    }
+    _, probabilities = run_table(model, rows)
+    np.testing.assert_array_equal(np.isnan(probabilities[:, 0]), [False, True, True, True, True])
 
 
 def test_truth_values_may_be_spelled_as_words():

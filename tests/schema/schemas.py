@@ -17,6 +17,16 @@ MIXED = Schema(
     Target("ill", ("no", "yes"), "yes"),
     "zero",
 )
+STEPS = Schema(
+    (
+        Numeric("age", 20, 60, "years", (30, 45, 60), "up"),
+        Numeric("balance", -100, 1000),
+        Categorical("town", ("Berne", "Chur"), other=False),
+        Ordered("grade", ("low", "middle", "high"), steps=True, monotone="down"),
+    ),
+    MIXED.target,
+    "zero",
+)
 ROWS = {
     "age": [20, 40, 100, None],
     "balance": [-50.0, 0.0, 2000.0, float("nan")],
@@ -39,12 +49,24 @@ def _several(at_least):
     return st.lists(texts, min_size=at_least, max_size=4, unique=True).map(tuple)
 
 
+_directions = st.sampled_from([None, "up", "down"])
+
+
+@st.composite
+def numbers(draw, name="x"):
+    """Numeric columns, with and without cut points."""
+    lower, upper = sorted(draw(_bounds))
+    inside = st.floats(lower, upper, exclude_min=True).map(lambda cut: cut + 0.0)
+    cuts = draw(st.lists(inside, max_size=5, unique=True).map(sorted))
+    return Numeric(name, lower, upper, draw(st.none() | texts), tuple(cuts), draw(_directions))
+
+
 def _column(name):
     return st.one_of(
-        st.builds(lambda pair, unit: Numeric(name, min(pair), max(pair), unit), _bounds, st.none() | texts),
+        numbers(name),
         _several(2).map(lambda pair: Boolean(name, *pair[:2])),
-        _several(1).map(lambda values: Categorical(name, values)),
-        _several(2).map(lambda values: Ordered(name, values)),
+        st.builds(Categorical, st.just(name), _several(1), st.booleans()),
+        st.builds(Ordered, st.just(name), _several(2), st.booleans(), _directions),
         st.just(Ignored(name)),
     )
 

@@ -13,7 +13,18 @@ import typer
 
 from ..estimators import CHOICES, PRUNINGS
 from ..privacy.budget import Neighbours
-from .options import AsJson, Epsilon, Force, ModelFile, SchemaFile, TableOptions, clear_messages, steps_shown
+from .options import (
+    AsJson,
+    Epsilon,
+    Force,
+    ModelFile,
+    SchemaFile,
+    Shape,
+    ShapeOption,
+    TableOptions,
+    clear_messages,
+    steps_shown,
+)
 
 if TYPE_CHECKING:
     from ..model import FittedModel
@@ -53,6 +64,7 @@ def fit(
         Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
     ] = _USUAL,
     prune: Prune = _UNPRUNED,
+    shape: ShapeOption = Shape.LINEAR,
     option: Annotated[
         list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
     ] = None,
@@ -73,10 +85,18 @@ def fit(
         from ..optim import progress
         from ..report import ready, render_report
         from ..schema.file import load_schema
-        from .actions.fit import claimed_outputs, fit_rows, keep_model, read_rows, refuse_dropping, refuse_public_rows
+        from .actions.fit import (
+            claimed_outputs,
+            fit_rows,
+            keep_model,
+            read_rows,
+            refuse_dropping,
+            refuse_public_rows,
+            shaped,
+        )
         from .actions.methods import build_estimator
 
-        schema = load_schema(schema_path)
+        schema = shaped(load_schema(schema_path), shape)
         refuse_dropping(schema, neighbours.value)
         refuse_public_rows(neighbours.value, public_rows)
         if report is not None:
@@ -120,8 +140,8 @@ def predict(
 ) -> None:
     """Predict the rows of a table: class and probabilities, one CSV line for each row.
 
-    Needs the model file and the new table only, not the training data. Text that begins like a formula is written
-    with an apostrophe before it.
+    Needs the model file and the new table only, not the training data, and of the table only columns with a nonzero
+    weight. Text that begins like a formula is written with an apostrophe before it.
     """
     with clear_messages() as results:
         from ..atomic import claimed

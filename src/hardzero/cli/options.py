@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -18,6 +19,7 @@ from .. import interrupts
 from ..atomic import Claim
 from ..model.plain_text import shown
 from ..readers.formats import FileFormat
+from ..schema.columns import DEFAULT_CUTS
 
 if TYPE_CHECKING:
     from ..readers import TableReader
@@ -43,6 +45,23 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that are the
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 ModelFile = Annotated[Path, typer.Argument(help="A model file that hardzero fit wrote.", show_default=False)]
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The schema, TOML or JSON.", show_default=False)]
+
+
+class Shape(StrEnum):
+    """How a number may act on the prediction."""
+
+    LINEAR = "linear"
+    STEPS = "steps"
+
+
+ShapeOption = Annotated[
+    Shape,
+    typer.Option(
+        "--shape",
+        help="How numbers and ordered values act: linear, by one weight each, or steps, at up to "
+        f"{DEFAULT_CUTS} cut points spread over their public bounds. Cut points in the schema hold in any case.",
+    ),
+]
 
 
 @dataclass(frozen=True)

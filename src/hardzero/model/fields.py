@@ -95,6 +95,10 @@ class Field:
             self.fail("is too large a number")
         return number
 
+    def number_or_none(self) -> float | None:
+        """Return a finite number, or None for null."""
+        return None if self.value is None else self.number()
+
     def numbers(self) -> list[float]:
         """Return a list of finite numbers."""
         values = self.value

@@ -145,6 +145,16 @@ class FittedModel(LinearPredictions):
         return np.flatnonzero(np.any(np.array(self.coef_scaled) != 0, axis=0))
 
     @property
+    def needed(self) -> tuple[str, ...]:
+        """Columns of a table that predictions need: those with a nonzero weight, and one in any case.
+
+        Without a schema these are features by their names.
+        """
+        features = [self.features[j] for j in self.kept] or self.features[:1]
+        names = (feature.name if self.schema is None else feature.column for feature in features)
+        return tuple(dict.fromkeys(names))
+
+    @property
     def reliable(self) -> NDArray[np.intp] | None:
         """Features with a weight that can be told from noise, or None where the method cannot tell."""
         told = self.inference_scaled
@@ -153,10 +163,12 @@ class FittedModel(LinearPredictions):
     def encode(self, table: Any) -> Any:
         """Return the matrix that this model predicts from a table, by its schema.
 
+        Features of columns that predictions do not need are 0 in it.
+
         Parameters
         ----------
         table : table
-            Must have the columns that the schema uses: pyarrow, pandas, polars, or a dictionary of columns.
+            Must have the columns in ``needed``: pyarrow, pandas, polars, or a dictionary of columns.
 
         Returns
         -------
@@ -168,7 +180,7 @@ class FittedModel(LinearPredictions):
         ModelFileError
             The model has no schema.
         EncodingError
-            A column is not there, or a value is missing and the schema's policy is not "zero".
+            A needed column is not there, or has a missing value and the schema's policy is not "zero".
 
         Privacy
         -------
@@ -178,7 +190,7 @@ class FittedModel(LinearPredictions):
             raise ModelFileError("the model has no schema; predict its features in their own units")
         from ..schema.encoder import SchemaEncoder  # noqa: PLC0415 - needs scikit-learn, which reading a model does not
 
-        return SchemaEncoder(self.schema).transform(table)
+        return SchemaEncoder(self.schema).encode(table, target=False, columns=self.needed).complete()
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class, in the order of ``classes``.

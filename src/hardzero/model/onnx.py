@@ -37,10 +37,11 @@ def to_onnx(model: FittedModel) -> onnx.ModelProto:
     """Return the model as an ONNX graph.
 
     With a schema the graph takes one input of shape (rows, 1) for each column that has a nonzero weight: floats for
-    numbers, strings for everything else. Numbers are clipped and scaled, strings compared with the categories,
-    unknown ones treated as other. What the schema's policy does not encode (a missing value under "error" or "drop")
-    has the probability NaN. Without a schema the graph takes one matrix ``X`` of floats. A classifier has the outputs
-    ``label`` and ``probabilities``, a regression ``prediction``.
+    numbers, doubles for numbers with cut points, strings for everything else. Numbers are clipped and scaled, or
+    compared with their cut points, strings are compared with the values, unknown ones treated as other where there is
+    an other. What the schema's policy does not encode (a missing value under "error" or "drop") has the probability
+    NaN. Without a schema the graph takes one matrix ``X`` of floats. A classifier has the outputs ``label`` and
+    ``probabilities``, a regression ``prediction``.
 
     Parameters
     ----------
@@ -154,6 +155,8 @@ def _margins_of_table(graph: _Graph, model: FittedModel) -> str:
 
 
 def _number(graph: _Graph, column: Numeric, weights: FloatArray, schema: Schema) -> str:
+    if column.cuts:
+        return _steps(graph, column, weights, schema)
     feature = column.features[0]
     x = graph.node("Cast", graph.input(column.name, graph.types.FLOAT, 1), to=graph.types.DOUBLE)
     clipped = graph.node("Clip", x, graph.constant(float(column.lower)), graph.constant(float(column.upper)))
@@ -162,6 +165,16 @@ def _number(graph: _Graph, column: Numeric, weights: FloatArray, schema: Schema)
     missing = graph.constant(_missing(schema))
     encoded = graph.node("Where", graph.node("IsNaN", x), missing, scaled)
     return graph.node("MatMul", encoded, graph.constant(weights))
+
+
+def _steps(graph: _Graph, column: Numeric, weights: FloatArray, schema: Schema) -> str:
+    """Compare with the cut points that have a weight, as doubles: in single precision 0.7 is below 0.7."""
+    x = graph.input(column.name, graph.types.DOUBLE, 1)
+    kept = np.any(weights != 0, axis=1)
+    reached = graph.node("GreaterOrEqual", x, graph.constant(np.array([column.cuts], dtype=np.float64)[:, kept]))
+    encoded = graph.node("Cast", reached, to=graph.types.DOUBLE)
+    sums = graph.node("MatMul", encoded, graph.constant(weights[kept]))
+    return graph.node("Where", graph.node("IsNaN", x), graph.constant(_missing(schema)), sums)
 
 
 def _text(graph: _Graph, column: TextColumn, weights: FloatArray, schema: Schema) -> str:
@@ -183,11 +196,14 @@ def _text(graph: _Graph, column: TextColumn, weights: FloatArray, schema: Schema
 
 def _encodings(column: TextColumn, schema: Schema) -> dict[str | None, FloatArray]:
     """What the encoder makes of each value; None stands for all that are not listed."""
-    missing = np.full(len(column.features), _missing(schema))
+    width = len(column.features)
+    missing = np.full(width, _missing(schema))
     match column:
         case Categorical():
-            indicators = np.eye(len(column.features))
+            indicators = np.eye(width)
             listed = {feature.category: row for feature, row in zip(column.features, indicators, strict=True)}
+            if not column.other:
+                return {**listed, None: missing}
             other = indicators[-1]  # which also takes missing values, where the policy keeps them
             absent = other if schema.missing == "zero" else missing
             return {**dict.fromkeys(schema.missing_values, absent), **listed, None: other}
@@ -197,6 +213,8 @@ def _encodings(column: TextColumn, schema: Schema) -> dict[str | None, FloatArra
             return {false: zero, true: one, column.false: zero, column.true: one, None: missing}
         case Ordered():
             ranks = np.arange(len(column.values))[:, None] / column.features[0].scale
+            if column.steps:
+                ranks = np.tri(width + 1, width, -1)
             return {**dict(zip(column.values, ranks, strict=True)), None: missing}
 
 

@@ -195,9 +195,10 @@ def summary(model: FittedModel) -> str:
     """Return the kept features, largest change first, and the privacy statement, as text for a terminal.
 
     For each feature its weight by its own unit and, for classifiers, two odds ratios: the factor by which the odds
-    change when the feature grows by one unit, and from its lower to its upper bound. For a regression the change from
-    the lower to the upper bound. Where the method can tell how sure its weights are, reliable features come first,
-    with 95 % intervals, and those that cannot be told from noise stand apart.
+    change when the feature grows by one unit, and from its lower to its upper bound. For a step such as ``age>=30``
+    both compare the odds at or above the cut with those below, all other steps held fixed. For a regression the
+    change from the lower to the upper bound. Where the method can tell how sure its weights are, reliable features
+    come first, with 95 % intervals, and those that cannot be told from noise stand apart.
 
     Privacy
     -------

@@ -14,10 +14,11 @@ from .source import Label, Pair, bounds_of_schema
 from .statement_json import statement_from_field
 
 FORMAT = "hardzero-model"
-VERSION = 3
+VERSION = 4
 """What is written; every version from 1 on can be read.
 
-Version 2 added the number of rows to the privacy statement, version 3 how sure each weight is."""
+Version 2 added the number of rows to the privacy statement, version 3 how sure each weight is, version 4 the cut
+points of steps."""
 
 _KEYS = (
     "format",
@@ -34,6 +35,7 @@ _KEYS = (
 )
 _SINCE_VERSION_3 = ("inference",)
 _FEATURE_KEYS = ("name", "column", "category", "offset", "scale", "unit", "lower", "upper")
+_FEATURE_KEYS_SINCE_VERSION_4 = ("cut",)
 _AGREEMENT = 1e-9
 """How closely two ways to write the same weights must agree."""
 
@@ -48,7 +50,7 @@ def read_parts(field: Field) -> dict[str, Any]:
     version = _read_version(field)
     entries = field.object(_KEYS + (_SINCE_VERSION_3 if version > 2 else ()))
     classes = _read_classes(entries["classes"], entries["positive"])
-    described = [_read_feature(feature) for feature in entries["features"].items()]
+    described = [_read_feature(feature, version) for feature in entries["features"].items()]
     if not described:
         entries["features"].fail("must not be empty")
     features, bounds = tuple(f for f, _ in described), tuple(b for _, b in described)
@@ -112,8 +114,8 @@ def _read_classes(field: Field, positive: Field) -> tuple[Label, ...]:
     return tuple(labels)
 
 
-def _read_feature(field: Field) -> tuple[Feature, Pair]:
-    entries = field.object(_FEATURE_KEYS)
+def _read_feature(field: Field, version: int) -> tuple[Feature, Pair]:
+    entries = field.object(_FEATURE_KEYS + (_FEATURE_KEYS_SINCE_VERSION_4 if version > 3 else ()))
     feature = Feature(
         name=entries["name"].text(),
         column=entries["column"].text(),
@@ -121,6 +123,7 @@ def _read_feature(field: Field) -> tuple[Feature, Pair]:
         offset=entries["offset"].number(),
         scale=entries["scale"].number(),
         unit=entries["unit"].text_or_none(),
+        cut=entries["cut"].number_or_none() if "cut" in entries else None,
     )
     if feature.scale <= 0:
         entries["scale"].fail("must be above 0")

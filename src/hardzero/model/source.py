@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..data.bounded import Bounds
-from ..schema.columns import Feature, Schema
+from ..schema.columns import Feature, Numeric, Schema
 from .fields import ModelFileError
 from .inference import Inference
 
@@ -104,9 +104,11 @@ def columns_of(
 
 
 def bounds_of_schema(schema: Schema) -> tuple[Pair, ...]:
-    """Return the bounds that columns state; indicators and ranks run from 0 to their scale."""
+    """Return the bounds that columns state; indicators, steps and ranks run from 0 to their scale."""
     return tuple(
-        (float(getattr(column, "lower", 0.0)), float(getattr(column, "upper", feature.scale)))
+        (float(column.lower), float(column.upper))
+        if isinstance(column, Numeric) and not feature.is_step
+        else (0.0, float(feature.scale))
         for column in schema.columns
         for feature in column.features
     )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .. import checks
 from ..data.bounded import FEATURE_ONE
 from .table import TableReader
 
@@ -23,8 +24,23 @@ The share depends on the records, so that the choice must not change a number: e
 """
 
 
+_MOST_ROWS = 65_536
+_MOST_ENTRIES = 2**23
+"""Entries of the matrix of a batch: with many steps a batch of that many rows would not fit into memory."""
+
+
+def rows_at_once(n_features: int) -> int:
+    """Return how many rows a batch may have; rows are encoded one by one, so that this changes no number.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return max(min(_MOST_ROWS, _MOST_ENTRIES // n_features), 1)
+
+
 def read_encoded(
-    reader: TableReader, encoder: SchemaEncoder, *, rows: int = 65536
+    reader: TableReader, encoder: SchemaEncoder, *, rows: int = _MOST_ROWS
 ) -> tuple[Matrix, NDArray[np.str_]]:
     """Read and encode a whole table, batch by batch.
 
@@ -35,7 +51,7 @@ def read_encoded(
     encoder : SchemaEncoder
         How to encode it.
     rows : int, default=65536
-        The most rows in a batch.
+        The most rows in a batch; there are fewer where the schema has more than 128 features.
 
     Returns
     -------
@@ -60,7 +76,7 @@ def read_encoded(
     width = len(schema.features)
     labels = _Growing(np.array(schema.target.classes).dtype, reader.n_rows)
     store: _DenseRows | _SparseRows | None = None
-    for batch in reader.batches(rows, columns):
+    for batch in reader.batches(min(checks.whole("rows", rows, 1), rows_at_once(width)), columns):
         encoded = encoder.encode(batch)
         encoded.X.data = np.rint(encoded.X.data * FEATURE_ONE) / FEATURE_ONE
         if store is None:

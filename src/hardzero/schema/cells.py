@@ -38,10 +38,12 @@ class EncodingError(ValueError):
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """What a column adds to the rows of the encoded matrix: at most one entry per row.
+    """What a column adds to the rows of the encoded matrix: in each row one value, in a run of neighbouring features.
 
-    ``position`` counts the column's own features from 0. ``missing`` marks cells that are missing, or cannot be
-    understood where no "other" exists; ``outside`` cells beyond the bounds; ``unknown`` values that are not listed.
+    ``position`` is the first feature of the run, among the column's own from 0, and ``length`` says how many there
+    are: one for a number or a category, any number of steps, none where all are zero. ``missing`` marks cells that
+    are missing, or cannot be understood where no "other" exists; ``outside`` cells beyond the bounds; ``unknown``
+    values that are not listed.
 
     Privacy
     -------
@@ -49,6 +51,7 @@ class EncodedColumn:
     """
 
     position: PlaceArray
+    length: PlaceArray
     value: FloatArray
     missing: Mask
     outside: Mask
@@ -145,7 +148,10 @@ def encode_column(column: UsedColumn, cells: Any, missing_values: tuple[str, ...
             codes = _codes(column.name, cells, tuple(ranks), missing_values)
             return _encode_ranks(np.where(codes < 0, codes, np.array(list(ranks.values()))[codes]), 1.0)
         case Ordered():
-            return _encode_ranks(_codes(column.name, cells, column.values, missing_values), column.features[0].scale)
+            codes = _codes(column.name, cells, column.values, missing_values)
+            if column.steps:
+                return _steps(codes, codes < 0, _nowhere(codes), codes == _UNKNOWN)
+            return _encode_ranks(codes, column.features[0].scale)
 
 
 def encode_labels(target: Target, cells: Any, missing_values: tuple[str, ...]) -> tuple[PlaceArray, Mask, Mask]:
@@ -163,28 +169,45 @@ def _encode_numbers(column: Numeric, cells: Any, missing_values: tuple[str, ...]
     numbers, unknown = _numbers(column.name, cells, missing_values)
     missing = np.isnan(numbers)
     outside = (numbers < column.lower) | (numbers > column.upper)
+    if column.cuts:
+        reached = np.searchsorted(np.array(column.cuts), numbers, side="right")  # how many cuts are not above a cell
+        return _steps(reached, missing, outside, unknown)
     (feature,) = column.features
     np.clip(numbers, column.lower, column.upper, out=numbers)
     value = np.clip((numbers - feature.offset) / feature.scale, -1.0, 1.0)  # again, for rounding
     value[missing] = 0.0
-    return EncodedColumn(np.zeros(len(value), np.int32), value, missing, outside, unknown)
+    return _single(np.zeros(len(value)), value, missing, outside, unknown)
 
 
 def _encode_categories(column: Categorical, cells: Any, missing_values: tuple[str, ...]) -> EncodedColumn:
     listed = tuple(feature.category or "" for feature in column.features)
-    codes = _codes(column.name, cells, listed if OTHER in column.values else listed[:-1], missing_values)
-    position = np.where(codes < 0, len(listed) - 1, codes).astype(np.int32)
-    return EncodedColumn(
-        position, np.ones(len(codes)), codes == _MISSING, np.zeros(len(codes), np.bool_), codes == _UNKNOWN
-    )
+    spelled = listed[:-1] if column.other and OTHER not in column.values else listed
+    codes = _codes(column.name, cells, spelled, missing_values)
+    unlisted = codes < 0
+    position, value = np.where(unlisted, len(listed) - 1, codes), np.where(unlisted, float(column.other), 1.0)
+    missing = codes == _MISSING if column.other else unlisted
+    return _single(position, value, missing, _nowhere(codes), codes == _UNKNOWN)
 
 
-def _encode_ranks(codes: NDArray[np.integer], scale: float) -> EncodedColumn:
-    value = np.where(codes < 0, 0, codes) / scale
+def _encode_ranks(codes: PlaceArray, scale: float) -> EncodedColumn:
     # A rank that nobody knows is no better than none at all.
-    return EncodedColumn(
-        np.zeros(len(codes), np.int32), value, codes < 0, np.zeros(len(codes), np.bool_), codes == _UNKNOWN
-    )
+    value = np.where(codes < 0, 0, codes) / scale
+    return _single(np.zeros(len(codes)), value, codes < 0, _nowhere(codes), codes == _UNKNOWN)
+
+
+def _single(position: NDArray[Any], value: FloatArray, missing: Mask, outside: Mask, unknown: Mask) -> EncodedColumn:
+    """One feature in each row, unless its value is zero."""
+    return EncodedColumn(position.astype(np.int32), (value != 0).astype(np.int32), value, missing, outside, unknown)
+
+
+def _steps(reached: NDArray[np.integer], missing: Mask, outside: Mask, unknown: Mask) -> EncodedColumn:
+    """As many steps in each row as it has reached, from the first; none where its value is missing."""
+    length = np.where(missing, 0, reached).astype(np.int32)
+    return EncodedColumn(np.zeros_like(length), length, np.ones(len(length)), missing, outside, unknown)
+
+
+def _nowhere(codes: PlaceArray) -> Mask:
+    return np.zeros(len(codes), np.bool_)
 
 
 def _numbers(name: str, cells: Any, missing_values: tuple[str, ...]) -> tuple[FloatArray, Mask]:

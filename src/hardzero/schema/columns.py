@@ -7,119 +7,55 @@ all that an encoder may use.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self, cast, get_args
 
+from .. import checks
 from . import fields
+from .cuts import MOST_CUTS, Spacing, parse_cuts, spread_cuts
 from .fields import Path, SchemaError
+from .kinds import (
+    OTHER,
+    Boolean,
+    Categorical,
+    Column,
+    Direction,
+    Feature,
+    Ignored,
+    Numeric,
+    Ordered,
+    Target,
+    UsedColumn,
+)
 
-OTHER = "other"
-"""Stands for every value that the schema does not list."""
+__all__ = [
+    "DEFAULT_CUTS",
+    "MOST_COLUMNS",
+    "MOST_FEATURES",
+    "OTHER",
+    "Boolean",
+    "Categorical",
+    "Column",
+    "Direction",
+    "Feature",
+    "Ignored",
+    "Missing",
+    "Numeric",
+    "Ordered",
+    "Schema",
+    "Target",
+    "UsedColumn",
+]
 
 MOST_COLUMNS = 100_000
 """More than that are not for a schema."""
 
+MOST_FEATURES = 1_000_000
+"""Features of a schema at most: a short file can ask for many cut points."""
 
-@dataclass(frozen=True)
-class Feature:
-    """One column of the encoded matrix.
-
-    ``category`` is None for a number, encoded as (x - offset)/scale clipped to [-1, 1]; for an indicator it is the
-    category for which the feature is 1, else 0.
-    """
-
-    name: str
-    column: str
-    category: str | None = None
-    offset: float = 0.0
-    scale: float = 1.0
-    unit: str | None = None
-
-
-@dataclass(frozen=True)
-class Numeric:
-    """A number between public bounds."""
-
-    name: str
-    lower: float
-    upper: float
-    unit: str | None = None
-
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """One feature in [-1, 1]; zero stays zero where the bounds include it, so that sparse columns stay sparse."""
-        if self.lower <= 0 <= self.upper:
-            offset, scale = 0.0, max(abs(self.lower), abs(self.upper))
-        else:
-            offset, scale = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2
-        return (Feature(self.name, self.name, None, offset, scale or 1.0, self.unit),)
-
-
-@dataclass(frozen=True)
-class Boolean:
-    """A yes or a no."""
-
-    name: str
-    true: str = "true"
-    false: str = "false"
-
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """One indicator."""
-        return (Feature(self.name, self.name, self.true),)
-
-
-@dataclass(frozen=True)
-class _OneOf:
-    """What columns with listed values have."""
-
-    name: str
-    values: tuple[str, ...]
-
-
-class Categorical(_OneOf):
-    """One of several values; others fall into a column of their own."""
-
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """One indicator for each value, and one for all others, which a listed value "other" joins."""
-        listed = (value for value in self.values if value != OTHER)
-        return tuple(Feature(f"{self.name}={value}", self.name, value) for value in (*listed, OTHER))
-
-
-class Ordered(_OneOf):
-    """One of several values with an order: encoded by rank, evenly from 0 to 1."""
-
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """One feature, the rank."""
-        return (Feature(self.name, self.name, None, 0.0, max(len(self.values) - 1, 1), "rank"),)
-
-
-@dataclass(frozen=True)
-class Ignored:
-    """A column that is not used."""
-
-    name: str
-
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """None."""
-        return ()
-
-
-UsedColumn = Numeric | Boolean | Categorical | Ordered
-Column = UsedColumn | Ignored
-
-
-@dataclass(frozen=True)
-class Target:
-    """What is to be predicted. ``positive`` is the class whose odds the weights are about, if there are two."""
-
-    name: str
-    classes: tuple[str, ...]
-    positive: str
-
+DEFAULT_CUTS = 127
+"""Cut points of a number that is to have steps and lists none: 128 pieces, of which neighbours differ little."""
 
 Missing = Literal["error", "zero", "drop"]
 
@@ -149,18 +85,52 @@ class Schema:
     missing: Missing = "error"
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "?")
 
-    @property
+    @cached_property
     def features(self) -> tuple[Feature, ...]:
         """All features, in order."""
         return tuple(feature for column in self.columns for feature in column.features)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The name of the column of every feature, in order: features of one column are one variable."""
+        return tuple(feature.column for feature in self.features)
 
     @property
     def used(self) -> tuple[UsedColumn, ...]:
         """The columns that are not ignored."""
         return tuple(column for column in self.columns if not isinstance(column, Ignored))
 
+    def with_steps(self, count: int = DEFAULT_CUTS, spacing: Spacing = "even") -> Self:
+        """Return the same schema with steps for every number that has no cut points yet, and every ordered column.
+
+        Parameters
+        ----------
+        count : int, default=127
+            Cut points of a number at most; between whole bounds there is no more than one for each whole number.
+        spacing : {"even", "log"}, default="even"
+            How they are spread between the bounds; see `hardzero.schema.cuts.spread_cuts`.
+
+        Returns
+        -------
+        Schema
+            Columns that list cut points keep theirs.
+
+        Privacy
+        -------
+        Data-independent: cut points come from the public bounds.
+        """
+        checks.whole_within("count", count, 1, MOST_CUTS)
+        checks.choice("spacing", spacing, get_args(Spacing))
+        columns: list[Column] = []
+        for column in self.columns:
+            if isinstance(column, Numeric) and not column.cuts:
+                columns.append(replace(column, cuts=spread_cuts(column.lower, column.upper, count, spacing)))
+            else:
+                columns.append(replace(column, steps=True) if isinstance(column, Ordered) else column)
+        return replace(self, columns=tuple(columns))
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the schema as the nested dictionary that a file holds: strings, numbers and lists only.
+        """Return the schema as the nested dictionary that a file holds: texts, numbers, truth values and lists.
 
         Privacy
         -------
@@ -187,6 +157,7 @@ class Schema:
         -------
         Data-independent.
         """
+        _refuse_weights(content)
         entry = fields.table(content, (), ("target", "missing", "columns"))
         target = _parse_target(
             fields.needed(entry, "target", (), "add a table [target] with name, classes and positive")
@@ -195,37 +166,49 @@ class Schema:
         columns = _parse_columns(
             fields.needed(entry, "columns", (), "add a table [columns.NAME] for each column"), target
         )
-        policy = missing.get("policy", cls.missing)
-        if policy not in get_args(Missing):
-            raise SchemaError(f"must be one of {fields.listed(get_args(Missing))}", ("missing", "policy"))
+        policy = fields.choice(missing.get("policy", cls.missing), ("missing", "policy"), get_args(Missing))
         values = cls.missing_values
         if "values" in missing:
             values = fields.strings(missing["values"], ("missing", "values"), at_least=0, empty_allowed=True)
-        return cls(columns, target, policy, values)
+        return cls(columns, target, cast(Missing, policy), values)
 
 
 _KEYS: Mapping[str, tuple[str, ...]] = {
-    "numeric": ("type", "lower", "upper", "unit"),
+    "numeric": ("type", "lower", "upper", "unit", "cuts", "spacing", "monotone"),
     "boolean": ("type", "true", "false"),
-    "categorical": ("type", "values"),
-    "ordered": ("type", "values"),
+    "categorical": ("type", "values", "other"),
+    "ordered": ("type", "values", "steps", "monotone"),
     "ignored": ("type",),
 }
 
 
 def _column_entry(column: Column) -> dict[str, Any]:
+    """Return what a file says of a column; what is as it is by default is left out."""
     match column:
         case Numeric():
-            unit = {} if column.unit is None else {"unit": column.unit}
-            return {"type": "numeric", "lower": column.lower, "upper": column.upper, **unit}
+            entry = {"type": "numeric", "lower": column.lower, "upper": column.upper, "unit": column.unit}
+            entry |= {"cuts": list(column.cuts) or None, "monotone": column.monotone}
         case Boolean():
-            return {"type": "boolean", "true": column.true, "false": column.false}
+            entry = {"type": "boolean", "true": column.true, "false": column.false}
         case Categorical():
-            return {"type": "categorical", "values": list(column.values)}
+            entry = {"type": "categorical", "values": list(column.values), "other": None if column.other else False}
         case Ordered():
-            return {"type": "ordered", "values": list(column.values)}
+            entry = {"type": "ordered", "values": list(column.values)}
+            entry |= {"steps": column.steps or None, "monotone": column.monotone}
         case Ignored():
-            return {"type": "ignored"}
+            entry = {"type": "ignored"}
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _refuse_weights(content: Any) -> None:
+    for key in ("weight", "weights"):
+        if isinstance(content, dict) and key in content:
+            raise SchemaError(
+                "survey weights are not supported: a weight multiplies what its row adds, so that its bounds would "
+                "have to be public and the noise proved to cover the heaviest row; leave it out, and the model "
+                "describes the people in the sample, not the population that they stand for",
+                (key,),
+            )
 
 
 def _parse_target(content: Any) -> Target:
@@ -248,19 +231,19 @@ def _parse_columns(content: Any, target: Target) -> tuple[Column, ...]:
     if len(content) > MOST_COLUMNS:
         raise SchemaError(f"has {len(content):,} columns; a schema can have {MOST_COLUMNS:,}", ("columns",))
     columns = []
+    owners: dict[str, str] = {}
     for name, entry in content.items():
         path = ("columns", fields.string(name, ("columns",)))
         if name == target.name:
             raise SchemaError("is the target and cannot be a feature as well; remove this entry", path)
         columns.append(_parse_column(name, entry, path))
-    owners: dict[str, str] = {}
-    for feature in (feature for column in columns for feature in column.features):
-        if feature.name in owners:
-            other = owners[feature.name]
+        for feature in columns[-1].features:
+            if (other := owners.setdefault(feature.name, name)) != name:
+                raise SchemaError(f"gives a feature {feature.name!r}, as column {other!r} does; rename one", path)
+        if len(owners) > MOST_FEATURES:
             raise SchemaError(
-                f"gives a feature {feature.name!r}, as column {other!r} does; rename one", ("columns", feature.column)
+                f"brings more than {MOST_FEATURES:,} features together with those above; use fewer cut points", path
             )
-        owners[feature.name] = feature.column
     if not owners:
         raise SchemaError("has no column that gives a feature; describe at least one", ("columns",))
     return tuple(columns)
@@ -272,23 +255,40 @@ def _parse_column(name: str, content: Any, path: Path) -> Column:
     kind = fields.needed(content, "type", path, f"write one of {fields.listed(_KEYS)}")
     if kind == "":
         raise SchemaError(f"is not filled in; write one of {fields.listed(_KEYS)}", (*path, "type"))
-    if not isinstance(kind, str) or kind not in _KEYS:
-        raise SchemaError(f"must be one of {fields.listed(_KEYS)}{fields.did_you_mean(kind, _KEYS)}", (*path, "type"))
+    fields.choice(kind, (*path, "type"), _KEYS)
+    for key in content:
+        if key not in _KEYS[kind] and (others := [other for other, keys in _KEYS.items() if key in keys]):
+            raise SchemaError(
+                f"is for columns of the type {fields.listed(others)}; remove it, or change the type", (*path, key)
+            )
     entry = fields.table(content, path, _KEYS[kind])
-    if kind == "numeric":
-        return _parse_numeric(name, entry, path)
-    if kind == "boolean":
-        true, false = (fields.string(entry.get(key, key), (*path, key)) for key in ("true", "false"))
-        if true == false:
-            raise SchemaError("is spelled as true is; give them different spellings", (*path, "false"))
-        return Boolean(name, true, false)
-    if kind == "ignored":
-        return Ignored(name)
+    match kind:
+        case "numeric":
+            return _parse_numeric(name, entry, path)
+        case "boolean":
+            true, false = (fields.string(entry.get(key, key), (*path, key)) for key in ("true", "false"))
+            if true == false:
+                raise SchemaError("is spelled as true is; give them different spellings", (*path, "false"))
+            return Boolean(name, true, false)
+        case "ignored":
+            return Ignored(name)
     hint = "list the values that can occur, known without looking at the data"
     values = fields.needed(entry, "values", path, hint)
     if kind == "ordered":
-        return Ordered(name, fields.strings(values, (*path, "values"), at_least=2))
-    return Categorical(name, fields.strings(values, (*path, "values"), at_least=1))
+        return Ordered(
+            name,
+            fields.strings(values, (*path, "values"), at_least=2),
+            fields.flag(entry.get("steps", False), (*path, "steps")),
+            _parse_direction(entry, path),
+        )
+    other = fields.flag(entry.get("other", True), (*path, "other"))
+    return Categorical(name, fields.strings(values, (*path, "values"), at_least=1), other)
+
+
+def _parse_direction(entry: dict[str, Any], path: Path) -> Direction | None:
+    if "monotone" not in entry:
+        return None
+    return cast(Direction, fields.choice(entry["monotone"], (*path, "monotone"), get_args(Direction)))
 
 
 def _parse_numeric(name: str, entry: dict[str, Any], path: Path) -> Numeric:
@@ -305,4 +305,5 @@ def _parse_numeric(name: str, entry: dict[str, Any], path: Path) -> Numeric:
     if upper - lower < fields.SMALLEST_WIDTH:
         raise SchemaError("is too close to upper for double precision; use another unit", (*path, "lower"))
     unit = fields.string(entry["unit"], (*path, "unit")) if "unit" in entry else None
-    return Numeric(name, lower, upper, unit)
+    cuts = parse_cuts(entry, lower, upper, path)
+    return Numeric(name, lower, upper, unit, cuts, _parse_direction(entry, path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from . import cells
 from .cells import EncodingError, FloatArray, Mask
-from .columns import Numeric, Schema
+from .columns import Numeric, Schema, UsedColumn
 
 CsrArray: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
 
@@ -43,9 +43,25 @@ class Encoded:
     kept: Mask
     places: NDArray[np.int32] | None
 
+    def complete(self) -> CsrArray:
+        """Return the matrix of all rows, or refuse if one of them is not there.
+
+        Raises
+        ------
+        EncodingError
+            Rows were left out because of missing values.
+
+        Privacy
+        -------
+        Sensitive.
+        """
+        if not self.kept.all():
+            raise EncodingError("rows with missing values would be dropped; use encode(), or the policy 'zero'")
+        return self.X
+
 
 class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
-    """Encode tables by a public schema: numbers to [-1, 1] by their bounds, categories to indicators.
+    """Encode tables by a public schema: numbers to [-1, 1] by their bounds or to steps, categories to indicators.
 
     Tables are pyarrow tables or record batches, pandas or polars frames, or dictionaries of columns. Columns are
     found by name; those that the schema does not use are not looked at.
@@ -70,6 +86,16 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
     >>> encoder.transform({"age": [50, 120], "sex": ["m", "x"]}).toarray()
     array([[0.5, 0. , 1. , 0. ],
            [1. , 0. , 0. , 1. ]])
+
+    With cut points a number becomes steps, each 1 where the number has reached it:
+
+    >>> encoder = SchemaEncoder(Schema((Numeric("age", 0, 100, cuts=(20, 65)),), schema.target))
+    >>> encoder.get_feature_names_out().tolist()
+    ['age>=20', 'age>=65']
+    >>> encoder.transform({"age": [19, 20, 80]}).toarray()
+    array([[0., 0.],
+           [1., 0.],
+           [1., 1.]])
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -110,12 +136,9 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         -------
         Sensitive.
         """
-        encoded = self.encode(X, target=False)
-        if not encoded.kept.all():
-            raise EncodingError("rows with missing values would be dropped; use encode(), or the policy 'zero'")
-        return encoded.X
+        return self.encode(X, target=False).complete()
 
-    def encode(self, table: Any, *, target: bool = True) -> Encoded:
+    def encode(self, table: Any, *, target: bool = True, columns: Collection[str] | None = None) -> Encoded:
         """Encode a table, and leave out rows with missing values if the schema says so.
 
         Parameters
@@ -124,6 +147,9 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
             Must have the columns that the schema uses.
         target : bool, default=True
             Whether to encode the target as well.
+        columns : collection of str, optional
+            Names of the columns to look at, one at least; all that the schema uses if not given. Others need not be
+            there: their features are 0, and what is missing in them does not matter.
 
         Returns
         -------
@@ -141,17 +167,18 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         Sensitive.
         """
         schema = self.schema
-        arrays = cells.columns_of(table, [column.name for column in schema.used] + [schema.target.name] * target)
-        encoded = [cells.encode_column(c, arrays[c.name], schema.missing_values) for c in schema.used]
-        incomplete = {c.name: part.missing for c, part in zip(schema.used, encoded, strict=True)}
+        chosen = self._chosen(columns)
+        arrays = cells.columns_of(table, [column.name for column in chosen] + [schema.target.name] * target)
+        encoded = {c.name: cells.encode_column(c, arrays[c.name], schema.missing_values) for c in chosen}
+        incomplete = {name: part.missing for name, part in encoded.items()}
         if target:
             places, absent, unknown = cells.encode_labels(
                 schema.target, arrays[schema.target.name], schema.missing_values
             )
             _refuse_unknown_labels(schema, unknown)
             incomplete[schema.target.name] = absent
-        kept = self._kept(incomplete, len(encoded[0].value))
-        X = _stack(encoded, [len(column.features) for column in schema.used])
+        kept = self._kept(incomplete, len(next(iter(arrays.values()))))
+        X = _stack(encoded, schema.variables)
         X = X if kept.all() else X[kept]
         if not target:
             return Encoded(X, None, kept, None)
@@ -188,12 +215,21 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Lower and upper bounds of the encoded columns, for an estimator's ``bounds``: within -1 and 1."""
         pairs = [
-            ((c.lower - f.offset) / f.scale, (c.upper - f.offset) / f.scale) if isinstance(c, Numeric) else (0.0, 1.0)
+            ((c.lower - f.offset) / f.scale, (c.upper - f.offset) / f.scale)
+            if isinstance(c, Numeric) and not f.is_step
+            else (0.0, 1.0)
             for c in self.schema.columns
             for f in c.features
         ]
         lower, upper = np.clip(np.array(pairs), -1.0, 1.0).T
         return lower, upper
+
+    def _chosen(self, columns: Collection[str] | None) -> list[UsedColumn]:
+        """Return the columns to look at."""
+        chosen = [column for column in self.schema.used if columns is None or column.name in columns]
+        if columns is not None and (not chosen or len(chosen) < len(set(columns))):
+            raise ValueError("columns must name one column at least, and only columns that the schema uses")
+        return chosen
 
     def _kept(self, incomplete: Mapping[str, Mask], n_rows: int) -> Mask:
         policy, target = self.schema.missing, self.schema.target.name
@@ -217,15 +253,18 @@ def _refuse_unknown_labels(schema: Schema, unknown: Mask) -> None:
         )
 
 
-def _stack(columns: Sequence[cells.EncodedColumn], widths: Sequence[int]) -> CsrArray:
-    """Put columns side by side; each has at most one entry per row, so that their order is that of the matrix."""
-    starts = np.cumsum([0, *widths]).astype(np.int32)
-    values = np.column_stack([column.value for column in columns])
-    indices = np.column_stack([start + column.position for start, column in zip(starts, columns, strict=False)])
-    filled = values != 0
-    ends = np.concatenate([[0], np.cumsum(filled.sum(axis=1))])
+def _stack(columns: Mapping[str, cells.EncodedColumn], variables: Sequence[str]) -> CsrArray:
+    """Put runs side by side, those of one row after another, so that their order is that of the matrix."""
+    starts = {name: len(variables) - 1 - place for place, name in enumerate(reversed(variables))}
+    firsts = np.column_stack([starts[name] + column.position for name, column in columns.items()])
+    values = np.column_stack([column.value for column in columns.values()])
+    lengths = np.column_stack([column.length for column in columns.values()]).ravel()
+    ends = np.concatenate([[0], lengths.cumsum(dtype=np.int64)])
     index_type = np.int32 if ends[-1] < 2**31 else np.int64
+    shifts = (firsts.ravel() - ends[:-1]).astype(index_type)  # from the place of an entry to that of its feature
+    entries: FloatArray = np.repeat(values.ravel(), lengths)
+    indices = np.repeat(shifts, lengths) + np.arange(len(entries), dtype=index_type)
     return sparse.csr_array(
-        (values[filled], indices[filled].astype(index_type), ends.astype(index_type)),
-        shape=(len(values), int(starts[-1])),
+        (entries, indices.astype(index_type), ends[:: len(columns)].astype(index_type)),
+        shape=(len(values), len(variables)),
     )

@@ -116,11 +116,30 @@ def strings(values: Any, path: Path, *, at_least: int, empty_allowed: bool = Fal
     return texts
 
 
+def flag(value: Any, path: Path) -> bool:
+    """Return True or False."""
+    if not isinstance(value, bool):
+        raise SchemaError("must be true or false, written without quotes", path)
+    return value
+
+
+def choice(value: Any, path: Path, options: Iterable[str]) -> str:
+    """Return one of several words."""
+    if value not in (words := list(options)):
+        raise SchemaError(f"must be one of {listed(words)}{did_you_mean(value, words)}", path)
+    return str(value)
+
+
 def listed(words: Iterable[str]) -> str:
     """Return words as a message shows them, the first ones if they are many."""
     words = list(words)
     shown = ", ".join(map(repr, words[:_MOST_LISTED]))
     return shown if len(words) <= _MOST_LISTED else f"{shown} and {len(words) - _MOST_LISTED:,} more"
+
+
+def plain_number(value: float) -> str:
+    """Return the shortest decimal that gives a number back."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
 def printable(name: str) -> str:

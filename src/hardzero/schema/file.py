@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from . import places as schema_places
 from .columns import MOST_COLUMNS, Schema
-from .fields import SchemaError, listed, string
+from .fields import SchemaError, listed, plain_number, string
 from .places import Format
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -314,7 +314,9 @@ def _escaped(character: str) -> str:
     return character if character.isprintable() else f"\\U{ord(character):08x}"
 
 
-def _value(value: str | float | list[str]) -> str:
+def _value(value: str | float | list[Any]) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, str):
         # JSON's escapes are TOML's; it leaves others as they are that TOML forbids or that lead terminals astray.
         quoted = json.dumps(value, ensure_ascii=False)
@@ -323,4 +325,4 @@ def _value(value: str | float | list[str]) -> str:
         items = [_value(item) for item in value]
         short = f"[{', '.join(items)}]"
         return short if len(short) <= _LONGEST_LINE else "[\n" + "".join(f"    {item},\n" for item in items) + "]"
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    return plain_number(value)

@@ -20,9 +20,20 @@ from ...model import FittedModel
 from ...privacy.budget import Neighbours
 from ...readers import TableReader
 from ...readers.check import check_table
-from ...readers.matrix import DENSE_FROM
+from ...readers.matrix import DENSE_FROM, rows_at_once
 from ...schema.columns import Schema
 from ...schema.encoder import SchemaEncoder
+from ..options import Shape
+
+
+def shaped(schema: Schema, shape: Shape) -> Schema:
+    """Return the schema with steps, if they are asked for, before anything is read.
+
+    Privacy
+    -------
+    Data-independent: cut points come from the public bounds.
+    """
+    return schema.with_steps() if shape is Shape.STEPS else schema
 
 
 @dataclass(frozen=True)
@@ -54,7 +65,8 @@ def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None])
 
     def batches() -> Iterator[Any]:
         seen = 0
-        for batch in reader.batches(columns=[*(column.name for column in schema.used), schema.target.name]):
+        columns = [*(column.name for column in schema.used), schema.target.name]
+        for batch in reader.batches(rows_at_once(len(schema.features)), columns):
             encoded = encoder.encode(batch)
             places.append(np.asarray(encoded.places, dtype=np.int16))
             seen += batch.num_rows
@@ -77,7 +89,8 @@ def fit_rows(rows: TrainingRows, schema: Schema, estimator: Any) -> FittedModel:
     """
     names = [feature.name for feature in schema.features]
     estimator.fit_table(rows.data, rows.places, names, coded=True)
-    public = ["the schema: columns, bounds, categories, missing values"]
+    cuts = "cut points, " if any(feature.is_step for feature in schema.features) else ""
+    public = [f"the schema: columns, bounds, {cuts}categories, missing values"]
     if schema.missing == "drop" and estimator.privacy_.neighbours is not Neighbours.ADD_REMOVE:
         public.append("how many rows were left after those with missing values were dropped")
     return FittedModel.from_estimator(estimator, schema, assumed_public=public)

@@ -12,6 +12,7 @@ import numpy as np
 from ...checks import InputError
 from ...model import FittedModel
 from ...readers import TableReader
+from ...readers.matrix import rows_at_once
 from ...schema import cells
 from ...schema.cell_text import DECIMAL
 from ...schema.encoder import SchemaEncoder
@@ -32,8 +33,9 @@ def write_predictions(
 ) -> None:
     """Write a CSV line for each row: kept columns, the predicted class, and the probability of each class.
 
-    A row that the schema would drop, because a value is missing, gets empty cells, so that lines match rows. Text
-    that a spreadsheet would take for a formula gets an apostrophe before it.
+    Only columns with a nonzero weight are read. A row that the schema would drop, because a value is missing in one
+    of them, gets empty cells, so that lines match rows. Text that a spreadsheet would take for a formula gets an
+    apostrophe before it.
 
     Parameters
     ----------
@@ -54,9 +56,7 @@ def write_predictions(
     -------
     Post-processing, as far as the training data are concerned; sensitive for the people in this table.
     """
-    names = [feature.name for feature in model.features]
-    if model.schema is not None:
-        names = [column.name for column in model.schema.used]
+    names = model.needed
     if absent := [name for name in [*names, *keep] if name not in reader.names]:
         raise InputError(f"{reader.source} has no column {absent[0]!r}, which the model or --keep needs")
     lines = csv.writer(out, lineterminator="\n")
@@ -64,7 +64,8 @@ def write_predictions(
     written = _as_it_is if raw else without_formula
     lines.writerow([*map(written, keep), "prediction", *heads])
     seen = 0
-    for batch in reader.batches(columns=list(dict.fromkeys([*names, *keep]))):
+    rows = rows_at_once(len(model.features))
+    for batch in reader.batches(rows, columns=list(dict.fromkeys([*names, *keep]))):
         kept, X = _encoded(model, batch)
         answers: list[list[Any]] = [["", *("" for _ in heads)] for _ in range(batch.num_rows)]
         if kept.any():
@@ -100,12 +101,13 @@ def _as_it_is(cell: Any) -> Any:
 def _encoded(model: FittedModel, batch: Any) -> tuple[Any, Any]:
     """Which rows can be predicted, and their features."""
     if model.schema is not None:
-        encoded = SchemaEncoder(model.schema).encode(batch, target=False)
+        encoded = SchemaEncoder(model.schema).encode(batch, target=False, columns=model.needed)
         return encoded.kept, encoded.X
-    names = [feature.name for feature in model.features]
-    arrays = cells.columns_of(batch, names)
+    arrays = cells.columns_of(batch, model.needed)
+    X = np.zeros((batch.num_rows, len(model.features)))
     try:
-        X = np.column_stack([np.asarray(arrays[name].to_pylist(), dtype=np.float64) for name in names])
+        for j in model.kept:
+            X[:, j] = np.asarray(arrays[model.features[j].name].to_pylist(), dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError("the model has no schema, so that every column it needs must hold numbers") from None
     return np.ones(batch.num_rows, dtype=bool), X

@@ -1,0 +1,142 @@
+"""Kinds of columns, and the features that each of them gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .fields import plain_number
+
+OTHER = "other"
+"""Stands for every value that the schema does not list."""
+
+Direction = Literal["up", "down"]
+"""Whether the odds of the positive class can only rise with a variable, or only fall."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of the encoded matrix.
+
+    A number, encoded as (x - offset)/scale clipped to [-1, 1], has neither ``category`` nor ``cut``. The indicator of
+    a category is 1 for cells that are this ``category``, else 0. A step is 1 for cells that are at or above its
+    ``cut``, else 0: the cut is a number, or the rank of an ordered value, whose name is the ``category`` then.
+    """
+
+    name: str
+    column: str
+    category: str | None = None
+    offset: float = 0.0
+    scale: float = 1.0
+    unit: str | None = None
+    cut: float | None = None
+
+    @property
+    def is_step(self) -> bool:
+        """Whether the feature tells who is at or above a cut point from who is below."""
+        return self.cut is not None
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A number between public bounds: as it is, or as steps at public cut points."""
+
+    name: str
+    lower: float
+    upper: float
+    unit: str | None = None
+    cuts: tuple[float, ...] = ()
+    monotone: Direction | None = None
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """One step for each cut point, or one feature in [-1, 1].
+
+        Zero stays zero where the bounds include it, so that sparse columns stay sparse.
+        """
+        if self.cuts:
+            return tuple(Feature(f"{self.name}>={plain_number(cut)}", self.name, cut=float(cut)) for cut in self.cuts)
+        if self.lower <= 0 <= self.upper:
+            offset, scale = 0.0, max(abs(self.lower), abs(self.upper))
+        else:
+            offset, scale = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2
+        return (Feature(self.name, self.name, None, offset, scale or 1.0, self.unit),)
+
+
+@dataclass(frozen=True)
+class Boolean:
+    """A yes or a no."""
+
+    name: str
+    true: str = "true"
+    false: str = "false"
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """One indicator."""
+        return (Feature(self.name, self.name, self.true),)
+
+
+@dataclass(frozen=True)
+class _OneOf:
+    """What columns with listed values have."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Categorical(_OneOf):
+    """One of several values; those that are not listed are ``other``, with an indicator of their own, or missing."""
+
+    other: bool = True
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """One indicator for each value, and with ``other`` one for the rest, which a listed value "other" joins."""
+        values = (*(value for value in self.values if value != OTHER), OTHER) if self.other else self.values
+        return tuple(Feature(f"{self.name}={value}", self.name, value) for value in values)
+
+
+@dataclass(frozen=True)
+class Ordered(_OneOf):
+    """One of several values with an order: encoded by rank, evenly from 0 to 1, or as steps from value to value."""
+
+    steps: bool = False
+    monotone: Direction | None = None
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """One step for each value but the lowest, or one feature, the rank."""
+        if self.steps:
+            return tuple(
+                Feature(f"{self.name}>={value}", self.name, value, cut=float(rank))
+                for rank, value in enumerate(self.values)
+                if rank > 0
+            )
+        return (Feature(self.name, self.name, None, 0.0, max(len(self.values) - 1, 1), "rank"),)
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A column that is not used."""
+
+    name: str
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """None."""
+        return ()
+
+
+UsedColumn = Numeric | Boolean | Categorical | Ordered
+Column = UsedColumn | Ignored
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is to be predicted. ``positive`` is the class whose odds the weights are about, if there are two."""
+
+    name: str
+    classes: tuple[str, ...]
+    positive: str
