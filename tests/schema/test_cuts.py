@@ -117,10 +117,10 @@ def test_bounds_too_close_for_the_cuts_asked_for():
 
 
 def test_features_are_named_after_their_cuts():
-    column = Numeric("x", 0, 1e20, "years", (0.1, 30, 45.5, 1e-7, 123456789, 1e20))
-    names = ["x>=0.1", "x>=30", "x>=45.5", "x>=1e-07", "x>=123456789", "x>=1e+20"]
+    column = Numeric("x", 0, 1e20, "years", (1e-7, np.float64(0.1), 30, 45.5, 123456789, 1e20))
+    names = ["x>=1e-07", "x>=0.1", "x>=30", "x>=45.5", "x>=123456789", "x>=1e+20"]
     assert [feature.name for feature in column.features] == names
-    assert column.features[1] == Feature("x>=30", "x", cut=30.0)  # without a unit: the step has none
+    assert column.features[2] == Feature("x>=30", "x", cut=30.0)  # without a unit: the step has none
     assert all(feature.is_step for feature in column.features)
     assert not Numeric("x", 0, 1).features[0].is_step
 
@@ -418,6 +418,11 @@ def test_what_is_wrong_is_named_with_its_place_and_its_mending(line, words):
         loads(FILE.format(line), source="s.toml")
     assert words in str(caught.value)
     assert caught.value.line >= 6
+
+
+def test_cuts_are_checked_in_python_too():
+    with pytest.raises(SchemaError, match=r"columns\.x\.cuts: lists 5 before 1; put them in ascending order"):
+        Numeric("x", 0, 10, cuts=(5, 1))
 
 
 def test_a_short_file_cannot_ask_for_any_number_of_features(monkeypatch):

@@ -70,7 +70,7 @@ def _readable(places: Sequence[float], lower: float, upper: float) -> list[float
 
 
 def parse_cuts(entry: dict[str, Any], lower: float, upper: float, path: Path) -> tuple[float, ...]:
-    """Return the cut points that the entry of a column lists or asks for; none where it says nothing of them."""
+    """Return the cut points that the entry of a column lists, not yet checked, or asks for; else none."""
     place, spacing = (*path, "cuts"), entry.get("spacing")
     if spacing is not None:
         fields.choice(spacing, (*path, "spacing"), get_args(Spacing))
@@ -80,7 +80,9 @@ def parse_cuts(entry: dict[str, Any], lower: float, upper: float, path: Path) ->
         case None:
             return ()
         case list(listed):
-            return _checked([fields.number(cut, place, "next") for cut in listed], lower, upper, place)
+            if not listed:
+                raise SchemaError("is empty; list the cut points, or leave it out", place)
+            return tuple(fields.number(cut, place, "next") for cut in listed)
         case int(count) if not isinstance(count, bool):
             if not 1 <= count <= MOST_CUTS:
                 raise SchemaError(f"must be from 1 to {MOST_CUTS:,}; without cut points leave it out", place)
@@ -88,9 +90,8 @@ def parse_cuts(entry: dict[str, Any], lower: float, upper: float, path: Path) ->
     raise SchemaError("must be a list of numbers, such as [20, 30, 45], or how many, such as 16", place)
 
 
-def _checked(cuts: list[float], lower: float, upper: float, place: Path) -> tuple[float, ...]:
-    if not cuts:
-        raise SchemaError("is empty; list the cut points, or leave it out", place)
+def check_cuts(cuts: Sequence[float], lower: float, upper: float, place: Path) -> None:
+    """Refuse cut points that are too many, outside the bounds, or not in ascending order."""
     if len(cuts) > MOST_CUTS:
         raise SchemaError(f"lists {len(cuts):,} cut points; a column can have {MOST_CUTS:,}", place)
     for cut in cuts:
@@ -107,4 +108,3 @@ def _checked(cuts: list[float], lower: float, upper: float, place: Path) -> tupl
             raise SchemaError(
                 f"lists {plain_number(left)} before {plain_number(right)}; put them in ascending order", place
             )
-    return tuple(cuts)

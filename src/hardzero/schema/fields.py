@@ -139,7 +139,7 @@ def listed(words: Iterable[str]) -> str:
 
 def plain_number(value: float) -> str:
     """Return the shortest decimal that gives a number back."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
 def printable(name: str) -> str:

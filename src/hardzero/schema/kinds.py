@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .cuts import check_cuts
 from .fields import plain_number
 
 OTHER = "other"
@@ -47,6 +48,9 @@ class Numeric:
     unit: str | None = None
     cuts: tuple[float, ...] = ()
     monotone: Direction | None = None
+
+    def __post_init__(self) -> None:
+        check_cuts(self.cuts, self.lower, self.upper, ("columns", self.name, "cuts"))
 
     @property
     def features(self) -> tuple[Feature, ...]:
