@@ -40,6 +40,12 @@ _UNPRUNED = Pruning("none")
 Prune = Annotated[
     Pruning, typer.Option(help="For select-refit: reliable keeps only features that can be told from noise.")
 ]
+MaxVariables = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="For select-refit: most columns with nonzero weights.", show_default="12, or 2√v of many columns"
+    ),
+]
 PublicRows = Annotated[
     int | None,
     typer.Option(min=1, help="For add-remove: a public number of rows in place of the true one, which is secret."),
@@ -65,6 +71,7 @@ def fit(
     ] = _USUAL,
     prune: Prune = _UNPRUNED,
     shape: ShapeOption = Shape.LINEAR,
+    max_variables: MaxVariables = None,
     option: Annotated[
         list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
     ] = None,
@@ -108,7 +115,9 @@ def fit(
             "n_rows": public_rows,
             "random_state": seed,
         }
-        estimator = build_estimator(method.value, schema.target.classes, privacy, option or (), prune=prune.value)
+        estimator = build_estimator(
+            method.value, schema, privacy, option or (), prune=prune.value, max_variables=max_variables
+        )
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]
             reader = table.opened_for(schema.columns)

@@ -48,6 +48,8 @@ class Variables:
     signs: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("names must differ: two variables are written alike; rename one")
         if len(self.kinds) != len(self.names) or not all(kind in get_args(Kind) for kind in self.kinds):
             raise ValueError(f"kinds must be one of {get_args(Kind)} for each of {len(self.names)} variables")
         if len(self.signs) != len(self.owners) or not all(sign in (-1, 0, 1) for sign in self.signs):

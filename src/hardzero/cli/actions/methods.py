@@ -9,11 +9,15 @@ from typing import Any
 
 from ... import estimators
 from ...checks import InputError
+from ...schema.columns import Schema
+from ...schema.encoder import SchemaEncoder
 
 _TAKEN = (
     "self",
     "bounds",
     "classes",
+    "variables",
+    "max_variables",
     "epsilon",
     "delta",
     "neighbours",
@@ -27,26 +31,29 @@ _TAKEN = (
 
 def build_estimator(
     method: str,
-    classes: Sequence[str],
+    schema: Schema,
     privacy: Mapping[str, Any],
     options: Sequence[str] = (),
     *,
     prune: str = "none",
+    max_variables: int | None = None,
 ) -> Any:
-    """Return an unfitted estimator for rows scaled to [-1, 1].
+    """Return an unfitted estimator for rows that the schema's encoder makes, and labels as places in its classes.
 
     Parameters
     ----------
     method : str
         A key of `hardzero.estimators.CHOICES`.
-    classes : sequence of str
-        Every label that can occur.
+    schema : Schema
+        Says every label that can occur, and which features belong together.
     privacy : mapping
         epsilon, delta, neighbours, n_rows and random_state; of no use to a method that is not private.
     options : sequence of str
         Further parameters as ``name=value``.
     prune : str, default="none"
         "reliable" keeps only features that can be told from noise, which not every method can.
+    max_variables : int, optional
+        Most columns with nonzero weights, for methods that select whole variables.
 
     Privacy
     -------
@@ -56,7 +63,15 @@ def build_estimator(
     parameters = inspect.signature(kind).parameters
     if prune != "none" and "prune" not in parameters:
         raise InputError(f"--prune {prune}: {method} cannot tell which of its weights are reliable; use select-refit")
-    asked = {**privacy, "prune": prune}
+    if max_variables is not None and "max_variables" not in parameters:
+        raise InputError(f"--max-variables {max_variables}: {method} does not select variables; use select-refit")
+    classes = schema.target.classes
+    asked = {
+        **privacy,
+        "prune": prune,
+        "variables": SchemaEncoder(schema).variables_for(classes),
+        "max_variables": max_variables,
+    }
     common = {name: value for name, value in asked.items() if name in parameters}
     offered = [name for name in parameters if name not in _TAKEN]
     return kind(bounds=(-1, 1), classes=list(classes), **common, **_parsed(method, options, offered))
