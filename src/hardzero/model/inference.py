@@ -22,6 +22,20 @@ AGREEMENT = 1e-9
 """How closely two ways to write the same must agree."""
 
 
+Ends = tuple[float, float]
+"""The lower and the upper end of an interval."""
+
+
+def reach_of(standard_error: float) -> float:
+    """Return how far the interval that is shown goes to either side.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    return float(-ndtri((1 - LEVEL) / 2)) * standard_error
+
+
 def same_variances(covariance: FloatArray, standard_error: FloatArray) -> bool:
     """Whether the diagonal of a covariance is what standard errors say.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .file import FittedModel
-from .inference import FALSE_DISCOVERY_RATE, LEVEL
+from .inference import FALSE_DISCOVERY_RATE, LEVEL, Ends
 from .plain_text import shown
 from .source import Label
 
@@ -21,8 +21,6 @@ NOISE = "cannot be told from noise"
 
 _LARGEST_EXPONENT = 700.0  # beyond it an odds ratio is no number any more
 _MOST_DIGITS = 9
-
-Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 from ..model import FittedModel
+from ..model.inference import Ends
 from ..model.plain_text import shown
-from ..model.presentation import NOISE, Effect, Ends, Output, effect_heads, how_sure, outputs_of, reliable_of
+from ..model.presentation import NOISE, Effect, Output, effect_heads, how_sure, outputs_of, reliable_of
 from . import privacy, wording
 
 _MOST_ROWS = 15
