@@ -84,7 +84,7 @@ def test_a_page_says_everything_that_was_promised():
     model = made_up_with_schema()
     shown = Page(render_report(model))
     assert shown.inside("h1") == ["Model of outcome"]
-    assert "predicts whether outcome is good using 4 of 7 features" in shown.text
+    assert "predicts whether outcome is good using 4 of 5 variables" in shown.text
     assert [text for text in shown.inside("h3") if text in HEADINGS] == HEADINGS
     assert "age" in shown.inside("tbody")
     assert "years" in shown.inside("tbody")

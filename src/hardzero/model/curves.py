@@ -32,7 +32,8 @@ class Level:
     """What one level of a variable adds to the score: a range of a number, a point of a line, a category.
 
     ``value`` is in log odds, or in the target's unit for a regression; ``interval`` is its 95 % interval, if known.
-    ``start`` and ``end`` say where the level lies: among the values of a number, else among levels.
+    ``start`` and ``end`` say where the level lies: among the values of a number, else among levels. ``share`` is the
+    share of records there, by released means, if they are known.
     """
 
     label: str
@@ -40,6 +41,7 @@ class Level:
     interval: Ends | None
     start: float
     end: float
+    share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,11 @@ class Curve:
     def is_uncertain(self) -> bool:
         """Whether the variable is known not to be reliable."""
         return self.reliable is False
+
+    @property
+    def listed(self) -> tuple[Level, ...]:
+        """The levels that say something in a list: not the average of a line, with which its ends are compared."""
+        return (self.levels[0], self.levels[-1]) if self.shape == "line" else self.levels
 
 
 def has_variables(model: FittedModel) -> bool:
@@ -153,7 +160,7 @@ class _Group(NamedTuple):
             if self.covariance is not None:
                 reach = reach_of(math.sqrt(max(float(point @ self.covariance @ point), 0.0)))
         interval = None if reach is None else (_number(value - reach), _number(value + reach))
-        return Level(place.label, _number(value), interval, place.start, place.end)
+        return Level(place.label, _number(value), interval, place.start, place.end, place.share)
 
 
 class _Place(NamedTuple):
@@ -162,6 +169,7 @@ class _Place(NamedTuple):
     label: str
     start: float = 0.0
     end: float = 0.0
+    share: float | None = None
 
 
 def _number(value: float) -> float:
@@ -273,8 +281,12 @@ def _steps(group: _Group, column: UsedColumn | None) -> _Layout:
         names = _ranges(
             [feature.category or plain_number(cut) for feature, cut in zip(group.features, cuts, strict=True)]
         )
-    places = [_Place(name, start, end) for name, (start, end) in zip(names, pairwise(ends), strict=True)]
-    return places, points, _average("steps", group, points)
+    shares = _shares("steps", group)
+    places = [
+        _Place(name, start, end, share)
+        for name, (start, end), share in zip(names, pairwise(ends), shares, strict=True)
+    ]
+    return places, points, _average(shares, points)
 
 
 def _ends(cuts: Sequence[float], column: UsedColumn | None) -> list[float]:
@@ -296,9 +308,9 @@ def _categories(model: FittedModel, group: _Group, column: UsedColumn | None) ->
     rest = _without_weight(model, group, column)
     names = [*([] if rest is None else [rest]), *(feature.category or "" for feature in group.features)]
     points = np.vstack([np.zeros(len(group.features)), np.eye(len(group.features))])
-    origin = _average("categories", group, points)
-    places = [_Place(name, i, i + 1) for i, name in enumerate(names)]
-    return places, points[len(points) - len(names) :], origin
+    shares, first = _shares("categories", group), len(points) - len(names)
+    places = [_Place(name, i, i + 1, shares[first + i]) for i, name in enumerate(names)]
+    return places, points[first:], _average(shares, points)
 
 
 def _without_weight(model: FittedModel, group: _Group, column: UsedColumn | None) -> str | None:
@@ -322,8 +334,14 @@ def _parts(model: FittedModel, group: _Group) -> _Layout:
     return places, np.diag(bounds[:, 1] - bounds[:, 0]), np.zeros(len(places))
 
 
-def _average(kind: Literal["steps", "categories"], group: _Group, points: FloatArray) -> FloatArray:
-    """Return the average features of records, by released means; where there are none, a record without any set."""
+def _shares(kind: Literal["steps", "categories"], group: _Group) -> Sequence[float | None]:
+    """Return the shares of records on all levels, first where no feature is set; None each if no means are known."""
     if group.mean is None:
-        return np.zeros(points.shape[1])
-    return np.asarray(level_shares(kind, group.mean) @ points)
+        return [None] * (len(group.features) + 1)
+    return level_shares(kind, group.mean).tolist()  # type: ignore[no-any-return]
+
+
+def _average(shares: Sequence[float | None], points: FloatArray) -> FloatArray:
+    """Return the average features of records; where shares are not known, those of a record without any set."""
+    known = [share for share in shares if share is not None]
+    return np.asarray(np.array(known) @ points) if known else np.zeros(points.shape[1])
