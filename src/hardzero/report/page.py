@@ -12,7 +12,7 @@ from ..checks import require
 from ..model import FittedModel
 from ..model.curves import Curve, count_variables, curves_of, has_variables
 from ..model.plain_text import shown
-from ..model.presentation import INTERVAL, NOISE, contrasts, how_sure, outputs_of, reliable_of
+from ..model.presentation import INTERVAL, NOISE, compared_with, contrasts, how_sure, outputs_of, reliable_of
 from . import chart, pictures, privacy, wording
 from .rerun import snippet
 
@@ -66,6 +66,8 @@ def render_report(model: FittedModel, *, title: str | None = None) -> str:
             pictures=pictures,
             shapes=_SHAPES,
             how_sure=" ".join(how_sure(model)),
+            how_sure_by_variable=" ".join(how_sure(model, by_variable=True)),
+            compared_with=compared_with([curve for row in curves for curve in row]),
             interval_head=INTERVAL,
             noise=NOISE,
             has_units=any(effect.unit for output in outputs for effect in output.effects),

@@ -20,16 +20,17 @@ MOST_LEVELS = 40
 
 _TOP, _HEIGHT, _LABELS = 10.0, 150.0, 24.0
 _LETTER = 6.6  # the width of a letter of a label, on average
-_SLOTS = {False: 300.0, True: 680.0}  # the width that bars share, in pictures beside others and in wide ones
+_SLOTS = {False: 290.0, True: 680.0}  # the width of an axis, in pictures beside others and in wide ones
 _WIDE_FROM = 14  # bars
 _LONGEST = 18  # letters of a label
 _TILT = 50  # degrees
+_ALL_DIGITS = 10  # cuts are written as they are
 _BEYOND = 1e4  # heights of the axis
 _BAR = 0.62  # the share of its slot that a bar takes
 _MOST_TICKS, _MOST_BELOW = 7, 5  # of the vertical and the horizontal axis
 _CROWDED = 0.15  # half of the cuts within this share of the axis would be too close together
 _FEW = 0.03  # of the records
-_FARTHEST = 2.5  # times as far as the typical variable
+_FARTHEST = 3.5  # times as far as the typical variable
 _ROUNDING = 1e-9
 _LEAST_ODDS, _MOST_ODDS = math.log(1.25), math.log(1000)
 _ODDS = (
@@ -143,11 +144,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class Panels:
-    """All pictures, on one scale; ``centred`` says that values compare with the average record."""
+    """All pictures, on one scale."""
 
     outputs: tuple[Panel, ...]
     scale: Scale
-    centred: bool
 
     @property
     def leaves(self) -> bool:
@@ -164,7 +164,7 @@ def draw(outputs: tuple[tuple[Curve, ...], ...], *, as_odds: bool) -> Panels:
     """
     every = [curve for curves in outputs for curve in curves]
     scale = scale_of(every, as_odds=as_odds)
-    return Panels(tuple(_panel(curves, scale) for curves in outputs), scale, any(curve.centred for curve in every))
+    return Panels(tuple(_panel(curves, scale) for curves in outputs), scale)
 
 
 def _panel(curves: tuple[Curve, ...], scale: Scale) -> Panel:
@@ -225,9 +225,10 @@ def picture(curve: Curve, scale: Scale) -> Picture:
         _mark(level, stretch, scale, beyond) for level, stretch in zip(drawn.levels, stretches, strict=True)
     )
     wide = not curve.counted and len(marks) > _WIDE_FROM
-    longest = 0.0 if curve.counted else max(len(tick.label) for tick in ticks) * _LETTER
-    tilt = _TILT if longest > _SLOTS[wide] / len(marks) else 0
-    below = longest * math.sin(math.radians(_TILT)) - 6 if tilt else 0.0
+    tilt, below = 0, 0.0
+    if not curve.counted and _width(ticks) > _SLOTS[wide] / len(marks):
+        ticks = tuple(replace(tick, label=wording.shortened(tick.label, _LONGEST)) for tick in ticks)
+        tilt, below = _TILT, _width(ticks) * math.sin(math.radians(_TILT)) - 6
     return Picture(
         curve=curve,
         marks=marks,
@@ -255,25 +256,37 @@ def _stretches(curve: Curve) -> tuple[list[Ends], tuple[Tick, ...]]:
     as all other levels do, and cuts are written where they are.
     """
     levels, count = curve.levels, len(curve.levels)
-    low, high = levels[0].start, levels[-1].end
     if curve.counted and not _is_crowded(curve):
-
-        def place(x: float) -> float:
-            return 100 * (x - low) / (high - low) if low < high else 50.0
-
-        ticks = tuple(
-            Tick(place(x), wording.number(x), _anchor(place(x))) for x in _round_numbers(low, high, _MOST_BELOW)
-        )
-        return [(place(level.start), place(level.end)) for level in levels], ticks
+        low, high = levels[0].start, levels[-1].end
+        return [(_place(level.start, low, high), _place(level.end, low, high)) for level in levels], _below(low, high)
     room = (1 - _BAR) / 2 if curve.shape in ("categories", "parts") else 0.0
     slots = [(100 * (i + room) / count, 100 * (i + 1 - room) / count) for i in range(count)]
     if not curve.counted:
-        return slots, tuple(
-            Tick((left + right) / 2, wording.shortened(level.label, _LONGEST))
-            for level, (left, right) in zip(levels, slots, strict=True)
-        )
+        return slots, tuple(Tick(sum(slot) / 2, level.label) for level, slot in zip(levels, slots, strict=True))
     every = math.ceil((count - 1) / _MOST_BELOW)
-    return slots, tuple(Tick(slots[i][0], wording.number(levels[i].start)) for i in range(1, count, every))
+    return slots, tuple(
+        Tick(slots[i][0], wording.number(levels[i].start, _ALL_DIGITS)) for i in range(1, count, every)
+    )
+
+
+def _place(x: float, low: float, high: float) -> float:
+    """Return a place in percent."""
+    return 100 * (x - low) / (high - low) if 0 < high - low < math.inf else 50.0
+
+
+def _below(low: float, high: float) -> tuple[Tick, ...]:
+    """Return ticks of an axis from low to high, no more than there is room for."""
+    for most in range(_MOST_BELOW, 1, -1):
+        places = [(x, _place(x, low, high)) for x in _round_numbers(low, high, most)]
+        ticks = tuple(Tick(place, wording.number(x), _anchor(place)) for x, place in places)
+        if len(ticks) * (_width(ticks) + 2 * _LETTER) <= _SLOTS[False]:
+            break
+    return ticks
+
+
+def _width(ticks: Sequence[Tick]) -> float:
+    """Return the width of the longest label."""
+    return _LETTER * max((len(tick.label) for tick in ticks), default=0)
 
 
 def _is_crowded(curve: Curve) -> bool:
