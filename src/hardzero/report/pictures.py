@@ -32,7 +32,8 @@ _CROWDED = 0.15  # half of the cuts within this share of the axis would be too c
 _FEW = 0.03  # of the records
 _FARTHEST = 3.5  # times as far as the typical variable
 _ROUNDING = 1e-9
-_LEAST_ODDS, _MOST_ODDS = math.log(1.25), math.log(1000)
+_DECIMALS = 9  # so that the logarithms of 0.8 and 1.25 are as far from 0
+_LEAST_ODDS, _MOST_ODDS = (round(math.log(odds), _DECIMALS) for odds in (1.25, 1000.0))
 _ODDS = (
     (0.8, 0.9, 1.0, 1.1, 1.25),
     (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8),
@@ -197,7 +198,7 @@ def scale_of(curves: Sequence[Curve], *, as_odds: bool) -> Scale:
 def _odds_scale(low: float, high: float) -> Scale:
     """Return an axis from low to high log odds, with the finest ticks of which there are not too many."""
     for odds in _ODDS:
-        places = [math.log(ratio) for ratio in odds]
+        places = [round(math.log(ratio), _DECIMALS) for ratio in odds]
         inside = [(at, ratio) for at, ratio in zip(places, odds, strict=True) if low <= at <= high]
         if places[0] <= low and places[-1] >= high and len(inside) <= _MOST_TICKS:
             break
