@@ -46,6 +46,10 @@ MaxVariables = Annotated[
         min=1, help="For select-refit: most columns with nonzero weights.", show_default="12, or 2√v of many columns"
     ),
 ]
+Relation = Annotated[
+    Neighbours,
+    typer.Option(help="One person's record is there or empty, is exchanged for another, or is there or not."),
+]
 PublicRows = Annotated[
     int | None,
     typer.Option(min=1, help="For add-remove: a public number of rows in place of the true one, which is secret."),
@@ -61,10 +65,7 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes, as JSON.")],
     epsilon: Epsilon = 1.0,
     delta: Annotated[float | None, typer.Option(help="The guarantee's δ.", show_default="n^-1.5")] = None,
-    neighbours: Annotated[
-        Neighbours,
-        typer.Option(help="One person's record is there or empty, is exchanged for another, or is there or not."),
-    ] = Neighbours.ZERO_OUT,
+    neighbours: Relation = Neighbours.ZERO_OUT,
     public_rows: PublicRows = None,
     method: Annotated[
         Method, typer.Option(help="The estimator; select-refit needs no tuning, lasso is not private.")
@@ -92,18 +93,11 @@ def fit(
         from ..optim import progress
         from ..report import ready, render_report
         from ..schema.file import load_schema
-        from .actions.fit import (
-            claimed_outputs,
-            fit_rows,
-            keep_model,
-            read_rows,
-            refuse_dropping,
-            refuse_public_rows,
-            shaped,
-        )
+        from .actions.fit import claimed_outputs, fit_rows, keep_model, read_rows, refuse_dropping, refuse_public_rows
         from .actions.methods import build_estimator
 
-        schema = shaped(load_schema(schema_path), shape)
+        schema = load_schema(schema_path)
+        schema = schema.with_steps() if shape is Shape.STEPS else schema
         refuse_dropping(schema, neighbours.value)
         refuse_public_rows(neighbours.value, public_rows)
         if report is not None:

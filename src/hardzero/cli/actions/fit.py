@@ -23,17 +23,6 @@ from ...readers.check import check_table
 from ...readers.matrix import DENSE_FROM, rows_at_once
 from ...schema.columns import Schema
 from ...schema.encoder import SchemaEncoder
-from ..options import Shape
-
-
-def shaped(schema: Schema, shape: Shape) -> Schema:
-    """Return the schema with steps, if they are asked for, before anything is read.
-
-    Privacy
-    -------
-    Data-independent: cut points come from the public bounds.
-    """
-    return schema.with_steps() if shape is Shape.STEPS else schema
 
 
 @dataclass(frozen=True)
