@@ -48,14 +48,14 @@ class Variables:
     signs: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if len(set(self.names)) < len(self.names):
-            raise ValueError("names must differ: two variables are written alike; rename one")
         if len(self.kinds) != len(self.names) or not all(kind in get_args(Kind) for kind in self.kinds):
             raise ValueError(f"kinds must be one of {get_args(Kind)} for each of {len(self.names)} variables")
         if len(self.signs) != len(self.owners) or not all(sign in (-1, 0, 1) for sign in self.signs):
             raise ValueError(f"signs must be -1, 0 or 1 for each of {len(self.owners)} features")
         if not all(0 <= owner < len(self.names) for owner in self.owners):
             raise ValueError(f"owners must be places among the {len(self.names)} variables")
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("names must differ: two variables are written alike; rename one")
 
     def __repr__(self) -> str:
         return f"Variables({len(self.names)} variables, {len(self.owners)} features)"
