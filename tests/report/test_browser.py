@@ -42,6 +42,10 @@ PAGES = {
         inference=sure([[0.1, 4.0, 0.25, None, 1.0]], [[0.001, 0.3, 0.05, 0.01, 0.051]]),
     ),
     "hostile": made_up(names=HOSTILE),
+    "hostile table": made_up_with_schema(
+        (1.0, 0.0, 0.0, -1.0),
+        Schema((Categorical(HOSTILE[0], HOSTILE), Numeric(HOSTILE[1], 0, 1, HOSTILE[0])), STEPS.target),
+    ),
     "long": made_up(["a very long name " * 8, *(f"feature_{i}" for i in range(60))], ((1.0,) * 30 + (0.0,) * 31,)),
 }
 
