@@ -1,11 +1,13 @@
 """Models to write, export and report, and the table behind one of them."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.model import FittedModel
-from hardzero.model.inference import Inference
+from hardzero.model.inference import Inference, VariableInference
 from hardzero.model.source import bounds_of_schema
 from hardzero.model.statement import PrivacyStatement
 from hardzero.privacy.accounting import spent
@@ -102,6 +104,26 @@ def made_up(
 def sure(standard_errors, q_values, covers="the weights given the kept features; selection is not accounted for"):
     """How sure weights of scaled features are; None stands for a weight that was dropped."""
     return Inference(np.array(standard_errors, dtype=float), np.array(q_values, dtype=float), covers)
+
+
+def told_by_column(schema, coef, q_values, importances=None, error=0.25):
+    """How sure the columns of a table are: by their q-values, all errors alike, neighbours correlated by a half."""
+    columns = {name: [j for j, f in enumerate(schema.features) if f.column == name and coef[j]] for name in q_values}
+    variables = tuple(
+        VariableInference(
+            name,
+            q_values[name],
+            1.0 / (place + 1) if importances is None else importances[name],
+            tuple(kept),
+            np.linspace(0.6, 0.2, len(kept)) / (1 if schema.features[kept[0]].is_step else len(kept)),
+            error**2 * 0.5 ** np.abs(np.subtract.outer(range(len(kept)), range(len(kept)))),
+        )
+        for place, (name, kept) in enumerate(columns.items())
+    )
+    errors = [error if weight else None for weight in coef]
+    q_of = {j: q_values[name] for name, kept in columns.items() for j in kept}
+    told = sure([errors], [[q_of.get(j, 1.0) for j in range(len(coef))]])
+    return replace(told, variables=variables)
 
 
 def made_up_with_schema(coef=None, schema=SCHEMA, inference=None):

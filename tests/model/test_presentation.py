@@ -12,9 +12,9 @@ from hardzero.model import FittedModel
 from hardzero.model.prediction import linear_margins, probabilities
 from hardzero.model.presentation import contrasts, outputs_of, summary
 from hardzero.report.notebook import fragment
-from hardzero.schema.columns import Feature
+from hardzero.schema.columns import Categorical, Feature, Schema
 
-from ..models import made_up, sure
+from ..models import STEPS, made_up, made_up_with_schema, sure, told_by_column
 
 CLASSES = {"number": None, "two": ["no", "yes"], "three": ["a", "b", "c"]}
 
@@ -220,3 +220,85 @@ def test_intervals_beyond_all_numbers_are_written():
 def test_a_reliable_feature_whose_interval_contains_zero_is_explained(error, said):
     model = made_up(names=("age",), coef=((2.0,),), inference=sure([[error]], [[0.01]]))
     assert ("shares what it says with features correlated with it" in summary(model)) == said
+
+
+# --- Variables ------------------------------------------------------------------------------------------------------
+
+COEF = (-0.5, 1.0, 2.0, 0.3, -1.0, 0.0, 0.2, 0.0, 0.7)
+SURE = told_by_column(STEPS, COEF, {"age": 0.001, "smoker": 0.02, "activity": 0.01, "gain": 0.9, "admission": 0.6})
+GROUPED = made_up_with_schema(COEF, STEPS, SURE)
+
+
+def test_a_summary_has_a_line_for_each_variable_and_one_for_each_level():
+    lines = summary(GROUPED).splitlines()
+    assert lines[0] == "good against bad: 5 of 5 variables kept, 3 of them reliable"
+    assert lines[1].split("  ")[-2:] == ["odds ratio", " 95 % interval"]
+    assert lines[2] == "age (years): importance 1, reliable, 4 levels"
+    assert lines[3].split() == ["under", "30", "0.6065", "0.377", "to", "0.975"]
+    assert lines[6].split()[:3] == ["70", "or", "more"]
+    assert lines[7] == "smoker: importance 0.5, reliable, 2 levels"
+    assert [line.split()[0] for line in lines[8:10]] == ["no", "yes"]
+    assert lines[10] == "activity: importance 0.33, reliable, 2 levels"
+    assert lines[13].startswith("intercept: +0.25")
+    assert lines[14] == "cannot be told from noise: 2 of the kept variables, which may be chance"
+    assert lines[16] == "  gain ($): importance 0.25, a line"
+    assert lines[19].split()[:2] == ["per", "$"]
+    assert "odds ratios compare with the average record" in lines
+    assert "over all 5 variables" in summary(GROUPED)
+
+
+def test_without_released_means_levels_compare_with_the_lowest():
+    text = summary(made_up_with_schema(COEF, STEPS))
+    assert "interval" not in text
+    assert "reliable" not in text
+    assert "odds ratios compare with the lowest level of a variable" in text
+    assert text.splitlines()[2] == "age (years): 4 levels"
+    assert text.splitlines()[3].split() == ["under", "30", "1"]
+
+
+def test_levels_are_what_the_model_predicts():
+    """Factors of neighbouring steps are the exponents of their weights."""
+    rows = [line.split() for line in summary(made_up_with_schema(COEF, STEPS)).splitlines()[3:7]]
+    ratios = [float(row[-1]) for row in rows]
+    assert np.log(ratios) == pytest.approx(np.cumsum([0.0, *COEF[:3]]), abs=1e-3)
+
+
+def test_notebooks_show_variables_with_their_levels():
+    page = fragment(GROUPED)
+    assert "5 of 5 variables kept, 3 of them reliable" in page
+    assert page.index("<bdi>age</bdi>") < page.index("<bdi>under 30</bdi>") < page.index("<bdi>smoker</bdi>")
+    assert "<summary>2 kept variables cannot be told from noise</summary><p>gain, admission</p>" in page
+    nothing = fragment(
+        made_up_with_schema(COEF, STEPS, told_by_column(STEPS, COEF, dict.fromkeys(STEPS.variables, 0.9)))
+    )
+    assert "no variable is reliable" in nothing
+    assert "no variable was kept" in fragment(made_up_with_schema((0.0,) * 9, STEPS))
+
+
+def test_names_of_variables_and_levels_are_text_everywhere():
+    schema = Schema((Categorical("<b>\x1b[2J", ("<i>", "b")),), STEPS.target)
+    model = made_up_with_schema((1.0, 0.0, 0.0), schema)
+    for text in (summary(model), fragment(model)):
+        assert "\x1b" not in text
+    assert "<b>" not in fragment(model).replace("&lt;b&gt;", "")
+    assert "&lt;i&gt;" in fragment(model)
+
+
+def test_machines_are_told_of_variables():
+    (told,) = json.loads(to_json(facts(GROUPED)))["variables"]
+    assert [variable["name"] for variable in told] == ["age", "smoker", "activity", "gain", "admission"]
+    age = told[0]
+    assert (age["shape"], age["unit"], age["importance"], age["reliable"]) == ("steps", "years", 1.0, True)
+    assert age["levels"][0]["label"] == "under 30"
+    assert sum(level["value"] * level["share"] for level in age["levels"]) == pytest.approx(0, abs=1e-9)
+    assert facts(half_known())["variables"] is None
+
+
+def test_a_regression_has_changes_of_its_variables():
+    features = (Feature("a", "both"), Feature("b", "both"))
+    model = FittedModel(**{**vars(made_up(("a", "b"), ((1.0, -2.0),), ())), "features": features})
+    lines = summary(model).splitlines()
+    assert lines[1].split() == ["change"]
+    assert lines[2] == "both: 2 features, over their bounds"
+    assert [line.split() for line in lines[3:5]] == [["a", "+4"], ["b", "-8"]]
+    assert "changes compare with" in summary(model)

@@ -262,7 +262,7 @@ def hits(rows):
     found = 0
     for seed in range(RUNS):
         privacy = {"epsilon": CLAIMED, "delta": None, "neighbours": "replace-one", "random_state": seed}
-        model = fit_rows(rows, ATTACKED, build_estimator("private-lasso", ATTACKED.target, privacy, ("n_iter=5",)))
+        model = fit_rows(rows, ATTACKED, build_estimator("private-lasso", ATTACKED, privacy, ("n_iter=5",)))
         zero, one = model.coef_scaled[0][:2]
         found += one - zero > 1.2
     return found

@@ -26,8 +26,9 @@ from hardzero.model.presentation import outputs_of
 from hardzero.privacy.events import PerturbedMinimum, Selection
 from hardzero.report import chart, page, render_report, rerun, wording, write_report
 from hardzero.report.notebook import fragment
+from hardzero.schema.encoder import SchemaEncoder
 
-from ..models import made_up, made_up_with_schema, models, sure, table
+from ..models import STEPS, made_up, made_up_with_schema, models, sure, table
 
 VOID = {"meta", "link", "wbr", "br"}
 HEADINGS = [
@@ -84,7 +85,7 @@ def test_a_page_says_everything_that_was_promised():
     model = made_up_with_schema()
     shown = Page(render_report(model))
     assert shown.inside("h1") == ["Model of outcome"]
-    assert "predicts whether outcome is good using 4 of 7 features" in shown.text
+    assert "predicts whether outcome is good using 4 of 5 variables" in shown.text
     assert [text for text in shown.inside("h3") if text in HEADINGS] == HEADINGS
     assert "age" in shown.inside("tbody")
     assert "years" in shown.inside("tbody")
@@ -327,6 +328,28 @@ def test_the_code_to_run_again_runs(tmp_path, monkeypatch, binary_task):
     again = run(rerun.snippet(saved), X=X, y=y)
     assert isinstance(again.solver, PlainFrankWolfe)
     np.testing.assert_allclose(again.coef_, saved.coef_original)
+
+
+@pytest.mark.parametrize("schema", [STEPS, None])
+def test_what_was_taken_together_is_so_again(schema, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows, labels = table(3000), STEPS.variables
+    encoder = SchemaEncoder(STEPS)
+    encoded = encoder.encode(rows)
+    estimator = SparsePrivateLogisticRegression(
+        5.0,
+        bounds=encoder.bounds,
+        classes=STEPS.target.classes,
+        variables=encoder.variables if schema else labels,
+        max_variables=2,
+    ).fit(encoded.X, encoded.y)
+    saved = FittedModel.from_estimator(estimator, schema)
+    saved.save("model.json")
+    again = run(rerun.snippet(saved), table=rows, X=encoded.X, y=encoded.y)
+    assert again.max_variables == 2
+    assert again._variables(len(labels)) == estimator._variables(len(labels))
+    alone = SparsePrivateLogisticRegression(5.0, bounds=encoder.bounds, classes=STEPS.target.classes)
+    assert "variables=enc" not in rerun.snippet(FittedModel.from_estimator(alone.fit(encoded.X, encoded.y), schema))
 
 
 def test_a_report_is_replaced_only_when_allowed(tmp_path):

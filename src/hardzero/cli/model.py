@@ -39,6 +39,12 @@ _UNPRUNED = Pruning("none")
 Prune = Annotated[
     Pruning, typer.Option(help="For select-refit: reliable keeps only features that can be told from noise.")
 ]
+MaxVariables = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="For select-refit: most columns with nonzero weights.", show_default="12, or 2√v of many columns"
+    ),
+]
 Relation = Annotated[
     Neighbours,
     typer.Option(help="One person's record is there or empty, is exchanged for another, or is there or not."),
@@ -70,6 +76,7 @@ def fit(
     ] = None,
     prune: Prune = _UNPRUNED,
     shape: ShapeOption = Shape.LINEAR,
+    max_variables: MaxVariables = None,
     option: Annotated[
         list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
     ] = None,
@@ -107,7 +114,9 @@ def fit(
             "random_state": seed,
         }
         chosen = method_for(None if method is None else method.value, schema.target)
-        estimator = build_estimator(chosen, schema.target, privacy, option or (), prune=prune.value)
+        estimator = build_estimator(
+            chosen, schema, privacy, option or (), prune=prune.value, max_variables=max_variables
+        )
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]
             reader = table.opened_for(schema.columns, schema.target.name)

@@ -60,6 +60,8 @@ class Variables:
             raise ValueError(f"signs must be -1, 0 or 1 for each of {len(self.owners)} features")
         if not all(0 <= owner < len(self.names) for owner in self.owners):
             raise ValueError(f"owners must be places among the {len(self.names)} variables")
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("names must differ: two variables are written alike; rename one")
 
     def __repr__(self) -> str:
         return f"Variables({len(self.names)} variables, {len(self.owners)} features)"

@@ -72,7 +72,8 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
             raise ValueError("max_variables needs variables=…, one label for each feature; or use max_features")
         if variables is not None and any(variables.signs) and shape.loss.outputs > 1:
             raise ValueError(
-                f"variables say in which direction they act, which is for two classes; there are {shape.loss.outputs}"
+                "variables say in which direction they act, which is for two classes; there are "
+                f"{shape.loss.outputs}: set signs to 0, or leave monotone out of the schema"
             )
         return plan_select_refit(
             *self._asked(shape),

@@ -18,6 +18,36 @@ FALSE_DISCOVERY_RATE = 0.05
 """The share of reliable weights that may be noise, over all candidates taken together."""
 
 
+AGREEMENT = 1e-9
+"""How closely two ways to write the same must agree."""
+
+
+Ends = tuple[float, float]
+"""The lower and the upper end of an interval."""
+
+
+def reach_of(standard_error: float) -> float:
+    """Return how far the interval that is shown goes to either side.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    return float(-ndtri((1 - LEVEL) / 2)) * standard_error
+
+
+def same_variances(covariance: FloatArray, standard_error: FloatArray) -> bool:
+    """Whether the diagonal of a covariance is what standard errors say.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        squares = standard_error**2
+    return bool(np.all(squares > 0) and np.allclose(np.diag(covariance), squares, rtol=AGREEMENT, atol=0))
+
+
 @dataclass(frozen=True, eq=False)
 class VariableInference:
     """How sure one variable is, of which weights were kept: that it matters at all, and its weights together.
@@ -63,7 +93,7 @@ class VariableInference:
         """
         own = scale[list(self.features)]
         with np.errstate(over="ignore"):
-            return replace(self, mean=self.mean * own, covariance=self.covariance / np.outer(own, own))
+            return replace(self, mean=self.mean * own, covariance=self.covariance / own[:, None] / own)
 
     def __eq__(self, other: object) -> bool:
         """Whether all numbers are the same."""
@@ -128,6 +158,20 @@ class Inference:
         """
         reach = -ndtri((1 - checks.share("level", level)) / 2) * self.standard_error
         return coef - reach, coef + reach
+
+    def variables_agree(self) -> bool:
+        """Whether covariances have the squared standard errors on their diagonals, which can be out of range.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        return all(
+            np.all(np.isfinite(variable.mean))
+            and np.all(np.isfinite(variable.covariance))
+            and same_variances(variable.covariance, self.standard_error[0, list(variable.features)])
+            for variable in self.variables
+        )
 
     def divided_by(self, scale: FloatArray) -> Inference:
         """Return the same for weights that are divided by ``scale``, one number for each feature.

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .curves import Curve, Level, count_variables, curves_of, has_variables
 from .file import FittedModel
-from .inference import FALSE_DISCOVERY_RATE, LEVEL
+from .inference import FALSE_DISCOVERY_RATE, LEVEL, Ends
 from .plain_text import shown
 from .source import Label
 
@@ -21,8 +22,6 @@ NOISE = "cannot be told from noise"
 
 _LARGEST_EXPONENT = 700.0  # beyond it an odds ratio is no number any more
 _MOST_DIGITS = 9
-
-Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -156,8 +155,15 @@ def effect_heads(model: FittedModel) -> tuple[str, ...]:
     return ("odds ratio", "over the bounds") if model.is_classifier else ("change over the bounds",)
 
 
-def how_sure(model: FittedModel) -> tuple[str, ...]:
+def how_sure(model: FittedModel, *, by_variable: bool = False) -> tuple[str, ...]:
     """Return what intervals cover and what reliable means, a sentence each; nothing where the method cannot tell.
+
+    Parameters
+    ----------
+    model : FittedModel
+        The model.
+    by_variable : bool, default=False
+        Whether whole variables are called reliable, where something is known about them, and not their features.
 
     Privacy
     -------
@@ -166,19 +172,33 @@ def how_sure(model: FittedModel) -> tuple[str, ...]:
     told = model.inference_scaled
     if told is None:
         return ()
-    rate, candidates = FALSE_DISCOVERY_RATE, told.q_value.size
+    by_variable = by_variable and bool(told.variables)
+    rate = FALSE_DISCOVERY_RATE
+    candidates = f"{count_variables(model):,} variables" if by_variable else f"{told.q_value.size:,} candidates"
     sentences = [
         f"{INTERVAL}s cover {told.covers}.",
-        f"Reliable: a false-discovery rate of at most {100 * rate:g} % over all {candidates:,} candidates; of what "
+        f"Reliable: a false-discovery rate of at most {100 * rate:g} % over all {candidates}; of what "
         f"is called so, one in {1 / rate:.0f} or fewer is expected to be noise.",
     ]
     lower, upper = told.intervals(np.array(model.coef_scaled))
-    if np.any(told.reliable & (lower < 0) & (upper > 0)):
+    if not by_variable and np.any(told.reliable & (lower < 0) & (upper > 0)):
         sentences.append(
             "A reliable feature whose interval contains 0 shares what it says with features correlated with it: it "
             "or one of them matters, and how much of that is its own cannot be told."
         )
     return tuple(sentences)
+
+
+def compared_with(curves: Sequence[Curve]) -> str:
+    """Return what the levels of variables are compared with.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    if any(curve.centred for curve in curves):
+        return "the average record"
+    return "the lowest level of a variable, or a record without any of the listed categories"
 
 
 def reliable_of(reliable: Sized | None) -> str:
@@ -192,21 +212,76 @@ def reliable_of(reliable: Sized | None) -> str:
 
 
 def summary(model: FittedModel) -> str:
-    """Return the kept features, largest change first, and the privacy statement, as text for a terminal.
+    """Return what was kept, what matters most first, and the privacy statement, as text for a terminal.
 
-    For each feature its weight by its own unit and, for classifiers, two odds ratios: the factor by which the odds
-    change when the feature grows by one unit, and from its lower to its upper bound. For a step such as ``age>=30``
-    both compare the odds at or above the cut with those below, all other steps held fixed. For a regression the
-    change from the lower to the upper bound. Where the method can tell how sure its weights are, reliable features
-    come first, with 95 % intervals, and those that cannot be told from noise stand apart.
+    Where features are known to belong to variables, each variable with its levels: for classifiers the factor by
+    which the odds change there. Else for each feature its weight by its own unit and, for classifiers, two odds
+    ratios: the factor by which the odds change when the feature grows by one unit, and from its lower to its upper
+    bound. For a regression the change from the lower to the upper bound. Where the method can tell how sure it is,
+    what is reliable comes first, with 95 % intervals, and what cannot be told from noise stands apart.
 
     Privacy
     -------
     Post-processing.
     """
-    blocks = [_block(model, output) for output in outputs_of(model)]
-    meaning = "\n".join(map(shown, how_sure(model)))
+    outputs, grouped = outputs_of(model), has_variables(model)
+    if grouped:
+        rows = curves_of(model)
+        blocks = [_variables_block(model, output, curves) for output, curves in zip(outputs, rows, strict=True)]
+    else:
+        blocks = [_block(model, output) for output in outputs]
+    meaning = "\n".join(map(shown, how_sure(model, by_variable=grouped)))
     return "\n\n".join([*blocks, *([meaning] if meaning else []), repr(model.privacy)])
+
+
+def _variables_block(model: FittedModel, output: Output, curves: Sequence[Curve]) -> str:
+    leading = [curve for curve in curves if not curve.is_uncertain]
+    uncertain = [curve for curve in curves if curve.is_uncertain]
+    reliable = reliable_of(leading if model.inference_scaled is not None and curves else None)
+    lines = [f"{shown(output.label)}: {len(curves)} of {count_variables(model)} variables kept{reliable}"]
+    lines += _listed(leading, model.is_classifier)
+    lines.append(f"intercept: {output.intercept:+.4g}, where every feature is 0")
+    if uncertain:
+        lines.append(f"{NOISE}: {len(uncertain)} of the kept variables, which may be chance")
+        lines += [f"  {line}" for line in _listed(uncertain, model.is_classifier)]
+    if curves:
+        what = "odds ratios" if model.is_classifier else "changes"
+        lines.append(f"{what} compare with {compared_with(curves)}")
+    return "\n".join(lines)
+
+
+def _listed(curves: Sequence[Curve], as_odds: bool) -> list[str]:
+    """A line for each variable, and one for each of its levels, in columns that all of them share."""
+    written, has_intervals = (_ratio if as_odds else _signed), any(c.levels[0].interval for c in curves)
+    head = ("", "odds ratio" if as_odds else "change", INTERVAL if has_intervals else "")
+    rows = [
+        (f"  {label}", written(level.value), "".join(_ends(level.interval, written)))
+        for curve in curves
+        for label, level in _rows_of(curve)
+    ]
+    texts = iter(_aligned([head, *rows]))
+    lines = [next(texts).rstrip()] if curves else []
+    for curve in curves:
+        lines.append(_heading(curve))
+        lines += [next(texts).rstrip() for _ in _rows_of(curve)]
+    return lines
+
+
+def _heading(curve: Curve) -> str:
+    """What is to be said of a variable on one line."""
+    unit = f" ({shown(curve.unit)})" if curve.unit else ""
+    facts = [] if curve.importance is None else [f"importance {curve.importance:.2g}"]
+    facts += ["reliable"] if curve.reliable else []
+    facts += ["a line"] if curve.shape == "line" else [f"{len(curve.levels)} {_COUNTED[curve.shape]}"]
+    return f"{shown(curve.name)}{unit}: {', '.join(facts)}"
+
+
+_COUNTED = {"steps": "levels", "categories": "levels", "parts": "features, over their bounds"}
+
+
+def _rows_of(curve: Curve) -> list[tuple[str, Level]]:
+    rows = [(shown(level.label), level) for level in curve.listed]
+    return rows if curve.slope is None else [*rows, (f"per {shown(curve.unit or 'unit')}", curve.slope)]
 
 
 def _block(model: FittedModel, output: Output) -> str:

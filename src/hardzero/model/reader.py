@@ -18,7 +18,7 @@ VERSION = 4
 """What is written; every version from 1 on can be read.
 
 Version 2 added the number of rows to the privacy statement, version 3 how sure each weight is, version 4 the cut
-points of steps."""
+points of steps and how sure whole variables are."""
 
 _KEYS = (
     "format",
@@ -71,7 +71,7 @@ def read_parts(field: Field) -> dict[str, Any]:
         "privacy": statement_from_field(entries["privacy"], version, parameters.get("calibration")),
         "schema": _read_schema(entries["schema"], classes, features, bounds),
         "hardzero_version": entries["hardzero"].text(),
-        "inference_scaled": inference_from_field(entries.get("inference", Field(None, "")), coef, scale),
+        "inference_scaled": inference_from_field(entries.get("inference", Field(None, "")), coef, scale, version),
     }
 
 

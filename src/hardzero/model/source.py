@@ -19,7 +19,7 @@ from .inference import Inference
 Label = str | int | float | bool
 Pair = tuple[float, float]
 
-_STATED_ELSEWHERE = ("bounds", "classes")
+_STATED_ELSEWHERE = ("bounds", "classes", "variables")
 _SECRET = "random_state"  # the name of a parameter; its value lets anyone subtract the noise
 
 
@@ -51,6 +51,8 @@ def parts_of(
         scale = np.array([feature.scale for feature in features])
         coef = coef * scale
         inference = None if inference is None else inference.divided_by(1 / scale)
+    if inference is not None and not inference.variables_agree():  # in units beyond what squares of numbers hold
+        inference = dataclasses.replace(inference, variables=())
     statement = estimator.privacy_
     return {
         "method": type(estimator).__name__,
@@ -97,10 +99,18 @@ def columns_of(
     if len(names) != n_features:
         raise ModelFileError(f"feature_names has {len(names)} names for {n_features} features")
     bounds = Bounds.parse(estimator.bounds, n_features)
+    names = [str(name) for name in names]
     features = tuple(
-        Feature(str(name), str(name), scale=scale) for name, scale in zip(names, bounds.scale.tolist(), strict=True)
+        Feature(name, column, scale=scale)
+        for name, column, scale in zip(names, _owners(estimator, names), bounds.scale.tolist(), strict=True)
     )
     return features, tuple(zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True))
+
+
+def _owners(estimator: Any, names: Sequence[str]) -> list[str]:
+    """Return the variable of each feature: what the estimator was told, else the feature itself."""
+    variables = estimator._variables(len(names)) if hasattr(estimator, "_variables") else None
+    return list(names) if variables is None else [variables.names[owner] for owner in variables.owners]
 
 
 def bounds_of_schema(schema: Schema) -> tuple[Pair, ...]:

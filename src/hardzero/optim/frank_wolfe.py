@@ -82,7 +82,7 @@ class Evidence(NamedTuple):
             return self._replace(standard_error=error)
         own = scale[~np.isnan(self.standard_error[0])]
         told = self.variables
-        told = told._replace(mean=told.mean * own, covariance=told.covariance / np.outer(own, own))
+        told = told._replace(mean=told.mean * own, covariance=told.covariance / own[:, None] / own)
         return self._replace(standard_error=error, variables=told)
 
 

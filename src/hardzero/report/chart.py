@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..model.presentation import Effect, Ends
+from ..model.inference import Ends
+from ..model.presentation import Effect
 from . import wording
 
 MOST_BARS = 25

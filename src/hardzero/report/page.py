@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sized
 from functools import cache
 from typing import Any
 
 from ..atomic import write_atomically
 from ..checks import require
 from ..model import FittedModel
+from ..model.curves import Curve, count_variables, curves_of, has_variables
 from ..model.plain_text import shown
-from ..model.presentation import INTERVAL, NOISE, contrasts, how_sure, outputs_of, reliable_of
-from . import chart, privacy, wording
+from ..model.presentation import INTERVAL, NOISE, compared_with, contrasts, how_sure, outputs_of, reliable_of
+from . import chart, pictures, privacy, wording
 from .rerun import snippet
 
 _SHORT_LIST = 12
 _MOST_NAMES = 2000
 _PALETTE = 6
+_SHAPES = {
+    "line": "a straight line",
+    "steps": "steps",
+    "categories": "a bar for each category",
+    "parts": "a bar for each of its features, over the bounds",
+}
 
 
 def render_report(model: FittedModel, *, title: str | None = None) -> str:
@@ -39,18 +47,27 @@ def render_report(model: FittedModel, *, title: str | None = None) -> str:
     Post-processing.
     """
     outputs = outputs_of(model)
+    curves = curves_of(model) if has_variables(model) else ()
+    panels = pictures.draw(curves, as_odds=model.is_classifier) if curves else None
     releases = privacy.releases(model.privacy)
-    names = _dropped(model)
+    names = _dropped(model, by_column=bool(curves))
     shares = [release.share for release in releases if release.share is not None]
     return str(
         _template().render(
             model=model,
             statement=model.privacy,
             title=title or _title(model),
-            headline=_headline(model),
+            headline=_headline(model, curves),
             stamp=privacy.stamp(model.privacy),
             outputs=[(output, chart.draw(output.leading, as_odds=model.is_classifier)) for output in outputs],
+            panels=panels,
+            kept=_counts(model, curves),
+            scale=panels and panels.scale,
+            pictures=pictures,
+            shapes=_SHAPES,
             how_sure=" ".join(how_sure(model)),
+            how_sure_by_variable=" ".join(how_sure(model, by_variable=True)),
+            compared_with=compared_with([curve for row in curves for curve in row]),
             interval_head=INTERVAL,
             noise=NOISE,
             has_units=any(effect.unit for output in outputs for effect in output.effects),
@@ -129,9 +146,19 @@ def _for_script(text: str) -> str:
     return text
 
 
-def _dropped(model: FittedModel) -> list[str]:
-    kept = set(model.kept.tolist())
-    return [feature.name for j, feature in enumerate(model.features) if j not in kept]
+def _dropped(model: FittedModel, *, by_column: bool) -> list[str]:
+    """Return features without a weight, or columns of which no feature has one."""
+    features = model.features
+    every = [feature.column if by_column else feature.name for feature in features]
+    kept = {every[j] for j in model.kept.tolist()}
+    return [name for name in (dict.fromkeys(every) if by_column else every) if name not in kept]
+
+
+def _counts(model: FittedModel, curves: tuple[tuple[Curve, ...], ...]) -> tuple[int, int, str]:
+    """Return how many features or variables were kept, of how many, and what they are."""
+    if not curves:
+        return len(model.kept), len(model.features), "feature"
+    return len({curve.name for row in curves for curve in row}), count_variables(model), "variable"
 
 
 def _title(model: FittedModel) -> str:
@@ -144,7 +171,7 @@ def _title(model: FittedModel) -> str:
     return f"Model of {len(model.classes)} classes"
 
 
-def _headline(model: FittedModel) -> str:
+def _headline(model: FittedModel, curves: tuple[tuple[Curve, ...], ...]) -> str:
     """Say in one sentence what the model does, from what, and under which guarantee."""
     if not model.is_classifier:
         what = "predicts a number"
@@ -154,7 +181,11 @@ def _headline(model: FittedModel) -> str:
         what = f"tells {model.classes[1]} from {model.classes[0]}"
     else:
         what = f"tells {len(model.classes)} classes apart"
-    used = f"{len(model.kept):,} of {wording.counted(len(model.features), 'feature')}{reliable_of(model.reliable)}"
+    count, total, what_kept = _counts(model, curves)
+    reliable: Sized | None = model.reliable
+    if reliable is not None and curves:
+        reliable = {curve.name for row in curves for curve in row if curve.reliable}
+    used = f"{count:,} of {wording.counted(total, what_kept)}{reliable_of(reliable)}"
     if not model.privacy.is_private:
         return f"This model {what} using {used}, and is not private."
     weak = " weak" if model.privacy.weaknesses else ""

@@ -29,14 +29,26 @@ def snippet(model: FittedModel) -> str:
         )
         arguments += ["    bounds=encoder.bounds,\n"]
         arguments += ["    classes=schema.target.classes,\n"] if model.is_classifier else []
+        arguments += ["    variables=encoder.variables,\n"] if _is_grouped(model) else []
         fit = "model.fit(encoded.X, encoded.y)\n"
     else:
         head += "from hardzero import FittedModel\n"
         prepare = f'saved = FittedModel.load("{_FILE}")\nlower, upper = zip(*saved.bounds)\n'
         arguments += ["    bounds=(lower, upper),\n"]
         arguments += ["    classes=saved.classes,\n"] if model.is_classifier else []
+        labels = "[feature.column for feature in saved.features]"
+        arguments += [f"    variables={labels},\n"] if _is_grouped(model) else []
         fit = "model.fit(X, y)  # your table: NumPy, SciPy CSR/CSC, pandas or polars\n"
     return f"{head}\n{prepare}model = {model.method}(\n{''.join(arguments)})\n{fit}"
+
+
+def _is_grouped(model: FittedModel) -> bool:
+    """Whether whole variables were selected; where no weight is known well, as far as columns tell."""
+    if "max_variables" not in model.parameters:
+        return False
+    if model.inference_scaled is not None and len(model.kept):
+        return bool(model.inference_scaled.variables)
+    return any(feature.column != feature.name for feature in model.features)
 
 
 def _is_setting(value: Any) -> bool:

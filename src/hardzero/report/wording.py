@@ -91,3 +91,8 @@ def counted(count: int, noun: str) -> str:
 def humps(name: str) -> list[str]:
     """Return the words of a class name, between which a line may break."""
     return re.findall(r"[A-Z]*[^A-Z]+|[A-Z]+", name)
+
+
+def shortened(text: str, most: int) -> str:
+    """Return the beginning of a text that is longer than that many letters."""
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from ..data.variables import Kind, Variables
 from . import cells
 from .cells import EncodingError, FloatArray, Mask
-from .columns import Numeric, Schema, UsedColumn
+from .columns import Boolean, Categorical, Numeric, Schema, UsedColumn
 from .target import NumericTarget
 
+_SIGNS = {None: 0, "up": 1, "down": -1}
 CsrArray: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
 
 
@@ -227,6 +229,35 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         lower, upper = np.clip(np.array(pairs), -1.0, 1.0).T
         return lower, upper
 
+    @property
+    def variables(self) -> Variables:
+        """Which encoded columns belong together, for an estimator's ``variables``: those of one column of the table.
+
+        What the schema states as monotone is a sign of weights, for an estimator that is fitted to ``encode(…).y``.
+        """
+        return self.variables_for(sorted(self.schema.target.classes))  # as `fit` orders labels
+
+    def variables_for(self, classes: Sequence[str]) -> Variables:
+        """Return the same for an estimator with classes in another order: of two, weights speak for the second.
+
+        Parameters
+        ----------
+        classes : sequence of str
+            The target's classes in the order of the estimator's ``classes_``.
+
+        Privacy
+        -------
+        Data-independent.
+        """
+        used = self.schema.used
+        variables = Variables(
+            tuple(column.name for column in used),
+            tuple(_kind(column) for column in used),
+            tuple(place for place, column in enumerate(used) for _ in column.features),
+            tuple(_SIGNS[getattr(column, "monotone", None)] for column in used for _ in column.features),
+        )
+        return variables.mirrored() if self.schema.target.positive in classes[:1] else variables
+
     def _chosen(self, columns: Collection[str] | None) -> list[UsedColumn]:
         """Return the columns to look at."""
         chosen = [column for column in self.schema.used if columns is None or column.name in columns]
@@ -256,6 +287,13 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
                     f"schema's missing policy to {'drop' if name == target else 'zero or drop'}"
                 )
         return kept
+
+
+def _kind(column: UsedColumn) -> Kind:
+    """Return what the features of a column are."""
+    if isinstance(column, Categorical | Boolean):
+        return "categories"
+    return "steps" if any(feature.is_step for feature in column.features) else "number"
 
 
 def _refuse_unknown_labels(target: str, unknown: Mask) -> None:

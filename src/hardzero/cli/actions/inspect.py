@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from ...model import FittedModel
+from ...model.curves import Curve, curves_of, has_variables
 from ...model.inference_json import error_rows
 from ...model.plain_text import is_control, shown
 from ...model.presentation import summary
@@ -47,6 +48,29 @@ def facts(model: FittedModel) -> dict[str, Any]:
         "standard_errors": None if told is None else error_rows(told),
         "q_values": None if told is None else told.q_value.tolist(),
         "covers": None if told is None else told.covers,
+        "variables": [[_variable(curve) for curve in row] for row in curves_of(model)]
+        if has_variables(model)
+        else None,
+    }
+
+
+def _variables(model: FittedModel) -> list[list[dict[str, Any]]]:
+    """Return the kept variables of each row of weights, the most important first."""
+    return [[_variable(curve) for curve in row] for row in curves_of(model)]
+
+
+def _variable(curve: Curve) -> dict[str, Any]:
+    return {
+        "name": curve.name,
+        "shape": curve.shape,
+        "unit": curve.unit,
+        "importance": curve.importance,
+        "reliable": curve.reliable,
+        "centred": curve.centred,
+        "levels": [
+            {"label": level.label, "value": level.value, "interval": level.interval, "share": level.share}
+            for level in curve.listed
+        ],
     }
 
 

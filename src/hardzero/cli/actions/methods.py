@@ -9,6 +9,8 @@ from typing import Any
 
 from ... import estimators
 from ...checks import InputError
+from ...schema.columns import Schema
+from ...schema.encoder import SchemaEncoder
 from ...schema.target import NumericTarget, Target
 
 _TAKEN = (
@@ -16,6 +18,8 @@ _TAKEN = (
     "bounds",
     "classes",
     "target_bounds",
+    "variables",
+    "max_variables",
     "epsilon",
     "delta",
     "neighbours",
@@ -56,31 +60,35 @@ def method_for(asked: str | None, target: Target | NumericTarget) -> str:
 
 def build_estimator(
     method: str,
-    target: Target | NumericTarget,
+    schema: Schema,
     privacy: Mapping[str, Any],
     options: Sequence[str] = (),
     *,
     prune: str = "none",
+    max_variables: int | None = None,
 ) -> Any:
-    """Return an unfitted estimator for rows scaled to [-1, 1].
+    """Return an unfitted estimator for rows that the schema's encoder makes, and labels as places in its classes.
 
     Parameters
     ----------
     method : str
         A key of `hardzero.estimators.CHOICES`.
-    target : Target or NumericTarget
-        What is to be predicted: every class that can occur, or the bounds of a number.
+    schema : Schema
+        Says every label that can occur, and which features belong together.
     privacy : mapping
         epsilon, delta, neighbours, n_rows and random_state; of no use to a method that is not private.
     options : sequence of str
         Further parameters as ``name=value``.
     prune : str, default="none"
         "reliable" keeps only features that can be told from noise, which not every method can.
+    max_variables : int, optional
+        Most columns with nonzero weights, for methods that select whole variables.
 
     Privacy
     -------
     Data-independent.
     """
+    target = schema.target
     asked_of: dict[str, Any]
     if isinstance(target, NumericTarget):
         kind, asked_of = estimators.named(OF_NUMBERS[method]), {"target_bounds": (target.lower, target.upper)}
@@ -89,7 +97,14 @@ def build_estimator(
     parameters = inspect.signature(kind).parameters
     if prune != "none" and "prune" not in parameters:
         raise InputError(f"--prune {prune}: {method} cannot tell which of its weights are reliable; use select-refit")
-    asked = {**privacy, "prune": prune}
+    if max_variables is not None and "max_variables" not in parameters:
+        raise InputError(f"--max-variables {max_variables}: {method} does not select variables; use select-refit")
+    asked = {
+        **privacy,
+        "prune": prune,
+        "variables": SchemaEncoder(schema).variables_for(target.classes),
+        "max_variables": max_variables,
+    }
     common = {name: value for name, value in asked.items() if name in parameters}
     offered = [name for name in parameters if name not in _TAKEN]
     return kind(bounds=(-1, 1), **asked_of, **common, **_parsed(method, options, offered))
