@@ -164,12 +164,16 @@ def test_variables_stay_by_what_they_add_and_not_by_their_largest_weight():
 
 
 def test_listed_categories_that_may_be_empty_need_slopes_that_are_no_noise():
-    """Steps do not, and neither do features of which nothing was said, nor any whose spread is clear."""
-    known = Variables(("c", "s", "n"), ("categories", "steps", "number"), (0, 0, 0, 1, 2), (0,) * 5)
-    standard = standard_of(np.zeros(5), np.ones(5), [0.003, 0.003, 0.005, 0.003, 0.003], error=1e-3)
-    chances = chances_of([0.01] * 5, [18.0, 20.0, 0.0, 0.0, 5.0])
-    everything = np.ones((1, 5), dtype=bool)
-    assert clear_of_noise(everything, standard, chances, known).tolist() == [[False, True, True, True, False]]
+    """Of steps one has to; features of which nothing was said do not, nor do any whose spread is clear."""
+    known = Variables(
+        ("c", "s", "e", "n"), ("categories", "steps", "steps", "number"), (0, 0, 0, 1, 1, 2, 2, 3), (0,) * 8
+    )
+    variance = [0.003, 0.003, 0.005, 0.003, 0.005, 0.003, 0.003, 0.003]
+    standard = standard_of(np.zeros(8), np.ones(8), variance, error=1e-3)
+    chances = chances_of([0.01] * 8, [18.0, 20.0, 0.0, 0.0, 0.0, 0.0, 18.0, 5.0])
+    everything = np.ones((1, 8), dtype=bool)
+    kept = clear_of_noise(everything, standard, chances, known)
+    assert kept.tolist() == [[False, True, True, True, True, False, False, False]]
     assert clear_of_noise(everything, standard, chances).all()
 
 

@@ -162,8 +162,8 @@ MUTANTS = (
         "intervals-that-say-nothing-of-correlations",
         "without a curvature intervals claim what they cannot know",
         _REFIT,
-        "_COVERED_BY[curvature is not None]",
-        "_COVERED_BY[True]",
+        '"" if curvature is not None else _UNCORRELATED[plan.declared]',
+        '""',
         in_file("methods/test_inference_fits", "test_without_released_curvature_features_are_taken_for_uncorrelated"),
     ),
     Mutant(

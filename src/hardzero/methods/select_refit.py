@@ -31,8 +31,7 @@ from .select_refit_plan import Screen, SelectRefitPlan
 from .support import clear_of_noise, largest, may_be_empty, mean_landing, most_important
 
 _COVERED = "the weights given the kept features{}; selection is not accounted for"
-_COVERED_BY = {True: _COVERED.format(""), False: _COVERED.format(", which are taken for uncorrelated")}
-"""What intervals cover, with a released curvature and without."""
+_UNCORRELATED = ", which are taken for uncorrelated", ", which are taken for uncorrelated between variables"
 
 
 def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) -> Weights:
@@ -66,7 +65,8 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
         chances = null_chances(traces, whole, plan.leaning).at(places)
         ranked = mean_landing(traces, places) * (1 - chances.likely)
         mask = largest(ranked, most_important(ranked, mask, standard, variables, stage.variables), stage.kept)
-    kept = clear_of_noise(mask, standard, chances, variables if plan.declared else None) | largest(ranked, mask, 1)
+    kept = clear_of_noise(mask, standard, chances, variables if plan.declared else None)
+    kept = kept if kept.any() else largest(ranked, mask, 1)
     if loss.outputs > 1:
         weights = Weights(np.where(kept, at.coef, 0.0), at.intercept)
     else:
@@ -76,7 +76,8 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
                 problem, standard, at, descent.clip, releases.curvature_noise, contributions, source
             )
         estimate = estimate_weights(path, curvature, standard, variables)
-        known = Judgement(estimate, standard, variables, chances, plan.variables, _COVERED_BY[curvature is not None])
+        covers = _COVERED.format("" if curvature is not None else _UNCORRELATED[plan.declared])
+        known = Judgement(estimate, standard, variables, chances, plan.variables, covers)
         pointing = in_known_direction(known, kept[0])
         weights = judged(known, pointing, false_discovery_rates(known, pointing), plan.false_discoveries)
     return in_public_units(weights, standard, features[places], shape)

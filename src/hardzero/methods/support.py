@@ -83,7 +83,8 @@ def clear_of_noise(
     """Drop weights that are likelier noise.
 
     A variable that was ``declared`` may list categories that nobody has. Its categories and numbers are dropped
-    unless their spread or their slopes show that they are not empty; not so its steps, which say things together.
+    unless their spread or their slopes show that they are not empty; its steps, which say things together, if that
+    can be said of none of them.
 
     Privacy
     -------
@@ -92,6 +93,8 @@ def clear_of_noise(
     kept = mask & (chances.likely < np.where(may_be_empty(standard), _LEAST_DOUBT, _MOST_DOUBT))
     if declared is None:
         return kept
-    alone = np.array([declared.kinds[owner] != "steps" for owner in declared.owners])
-    empty = alone & may_be_empty(standard, _CLEAR_SPREAD) & (chances.gain < _BEYOND_LUCK)
+    empty = may_be_empty(standard, _CLEAR_SPREAD) & (chances.gain < _BEYOND_LUCK)
+    for kind, places in zip(declared.kinds, declared.places, strict=True):
+        if kind == "steps":
+            empty[:, places] = empty[:, places].all()
     return kept & ~empty
