@@ -345,6 +345,7 @@ other = false
         ('cuts = 3\nspacing = "log"', (19, 25, 42)),
         ("cuts = 1000", tuple(range(18, 91))),
         ('monotone = "down"', ()),
+        ("cuts = 3\nquantiles = 2", (36, 54, 72)),
     ],
 )
 def test_files_list_cuts_or_ask_for_a_number_of_them(line, cuts):
@@ -352,6 +353,7 @@ def test_files_list_cuts_or_ask_for_a_number_of_them(line, cuts):
     age, school, sex = schema.columns
     assert age.cuts == cuts
     assert age.monotone == ("down" if "monotone" in line else None)
+    assert age.quantiles == (2 if "quantiles" in line else 0)
     assert school == Ordered("school", ("low", "high"), steps=True, monotone="up")
     assert sex == Categorical("sex", ("f", "m"), other=False)
     for form in ("toml", "json"):
@@ -387,6 +389,9 @@ AGE = "columns.age"
         ('spacing = "log"', f"{AGE}.spacing: goes with a number of cut points; write cuts = 16, or remove it"),
         ('cuts = [20]\nspacing = "log"', f"{AGE}.spacing: goes with a number of cut points"),
         ('cuts = 5\nspacing = "logs"', f"{AGE}.spacing: must be one of 'even', 'log'; did you mean 'log'?"),
+        ("quantiles = 8", f"{AGE}.quantiles: chooses among cut points; add cuts = 127, or remove it"),
+        ("cuts = 9\nquantiles = 0", f"{AGE}.quantiles: must be a whole number from 1 to 1,000"),
+        ("cuts = 9\nquantiles = true", f"{AGE}.quantiles: must be a whole number from 1 to 1,000"),
         ('monotone = "upp"', f"{AGE}.monotone: must be one of 'up', 'down'; did you mean 'up'?"),
         ("monotone = true", f"{AGE}.monotone: must be one of 'up', 'down'"),
         ("steps = true", f"{AGE}.steps: is for columns of the type 'ordered'; remove it, or change the type"),

@@ -176,7 +176,8 @@ def _column_entry(column: Column) -> dict[str, Any]:
     match column:
         case Numeric():
             entry = {"type": "numeric", "lower": column.lower, "upper": column.upper, "unit": column.unit}
-            entry |= {"cuts": list(column.cuts) or None, "monotone": column.monotone}
+            entry |= {"cuts": list(column.cuts) or None, "quantiles": column.quantiles or None}
+            entry |= {"monotone": column.monotone}
         case Boolean():
             entry = {"type": "boolean", "true": column.true, "false": column.false}
         case Categorical():

@@ -102,6 +102,19 @@ def _listed_or_spread(entry: dict[str, Any], lower: float, upper: float, path: P
     raise SchemaError("must be a list of numbers, such as [20, 30, 45], or how many, such as 16", place)
 
 
+def parse_quantiles(entry: dict[str, Any], path: Path) -> int:
+    """Return how many of the cut points take part, those nearest to released quantiles; 0 for all of them."""
+    place = (*path, "quantiles")
+    match entry.get("quantiles"):
+        case None:
+            return 0
+        case int(count) if not isinstance(count, bool) and 1 <= count <= MOST_CUTS:
+            if entry.get("cuts") is None:
+                raise SchemaError("chooses among cut points; add cuts = 127, or remove it", place)
+            return count
+    raise SchemaError(f"must be a whole number from 1 to {MOST_CUTS:,}", place)
+
+
 def check_cuts(cuts: Sequence[float], lower: float, upper: float, place: Path) -> None:
     """Refuse cut points that are too many, outside the bounds, or not in ascending order."""
     if len(cuts) > MOST_CUTS:

@@ -255,6 +255,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
             tuple(_kind(column) for column in used),
             tuple(place for place, column in enumerate(used) for _ in column.features),
             tuple(_SIGNS[getattr(column, "monotone", None)] for column in used for _ in column.features),
+            tuple(getattr(column, "quantiles", 0) for column in used),
         )
         return variables.mirrored() if self.schema.target.positive in classes[:1] else variables
 

@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any, Literal, cast, get_args
 
 from . import fields
-from .cuts import parse_cuts
+from .cuts import parse_cuts, parse_quantiles
 from .fields import Path, SchemaError
 from .kinds import Boolean, Categorical, Column, Direction, Feature, Ignored, Numeric, Ordered
 
@@ -20,7 +20,7 @@ MOST_FEATURES = 1_000_000
 Missing = Literal["error", "zero", "drop"]
 
 _KEYS: Mapping[str, tuple[str, ...]] = {
-    "numeric": ("type", "lower", "upper", "unit", "cuts", "spacing", "monotone"),
+    "numeric": ("type", "lower", "upper", "unit", "cuts", "spacing", "quantiles", "monotone"),
     "boolean": ("type", "true", "false"),
     "categorical": ("type", "values", "other"),
     "ordered": ("type", "values", "steps", "monotone"),
@@ -180,7 +180,12 @@ def _parse_numeric(name: str, entry: dict[str, Any], path: Path) -> Numeric:
         lower, upper, unit = fields.bounds_and_unit(entry, path)
         return unit
 
-    unit, cuts, monotone = fields.all_of(
-        (bounds, lambda: parse_cuts(entry, lower, upper, path), lambda: _parse_direction(entry, path))
+    unit, cuts, quantiles, monotone = fields.all_of(
+        (
+            bounds,
+            lambda: parse_cuts(entry, lower, upper, path),
+            lambda: parse_quantiles(entry, path),
+            lambda: _parse_direction(entry, path),
+        )
     )
-    return Numeric(name, lower, upper, unit, cuts, monotone)
+    return Numeric(name, lower, upper, unit, cuts, monotone, quantiles)

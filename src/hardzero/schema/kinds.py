@@ -40,7 +40,11 @@ class Feature:
 
 @dataclass(frozen=True)
 class Numeric:
-    """A number between public bounds: as it is, or as steps at public cut points."""
+    """A number between public bounds: as it is, or as steps at public cut points.
+
+    Where ``quantiles`` is not 0, only so many of the cut points take part in a fit: those nearest to quantiles that
+    the fit releases.
+    """
 
     name: str
     lower: float
@@ -48,6 +52,7 @@ class Numeric:
     unit: str | None = None
     cuts: tuple[float, ...] = ()
     monotone: Direction | None = None
+    quantiles: int = 0
 
     def __post_init__(self) -> None:
         check_cuts(self.cuts, self.lower, self.upper, ("columns", self.name, "cuts"))
