@@ -164,7 +164,7 @@ def test_variables_stay_by_what_they_add_and_not_by_their_largest_weight():
 
 
 def test_listed_categories_that_may_be_empty_need_slopes_that_are_no_noise():
-    """Of steps one has to; features of which nothing was said do not, nor do any whose spread is clear."""
+    """Of steps one has to; numbers do not, nor do features of which nothing was said or whose spread is clear."""
     known = Variables(
         ("c", "s", "e", "n"), ("categories", "steps", "steps", "number"), (0, 0, 0, 1, 1, 2, 2, 3), (0,) * 8
     )
@@ -173,7 +173,7 @@ def test_listed_categories_that_may_be_empty_need_slopes_that_are_no_noise():
     chances = chances_of([0.01] * 8, [18.0, 20.0, 0.0, 0.0, 0.0, 0.0, 18.0, 5.0])
     everything = np.ones((1, 8), dtype=bool)
     kept = clear_of_noise(everything, standard, chances, known)
-    assert kept.tolist() == [[False, True, True, True, True, False, False, False]]
+    assert kept.tolist() == [[False, True, True, True, True, False, False, True]]
     assert clear_of_noise(everything, standard, chances).all()
 
 

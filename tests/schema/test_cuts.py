@@ -21,6 +21,7 @@ from hardzero.schema import cells
 from hardzero.schema.cells import EncodingError
 from hardzero.schema.columns import (
     DEFAULT_CUTS,
+    DEFAULT_STEPS,
     Boolean,
     Categorical,
     Feature,
@@ -291,7 +292,10 @@ def test_with_steps_keeps_what_has_cuts():
         Ignored("id"),
     )
     assert stepped.with_steps() == stepped
-    assert len(Schema((Numeric("x", 0, 0.5),), TARGET).with_steps().features) == DEFAULT_CUTS == 127
+    assert len(Schema((Numeric("x", 0, 0.5),), TARGET).with_steps().features) == DEFAULT_CUTS == 255
+    many = Schema(tuple(Numeric(f"x{j}", 0, 0.5) for j in range(10)), TARGET)
+    assert len(many.with_steps().features) == DEFAULT_STEPS == 1_500
+    assert len(Schema(many.columns * 200, TARGET).with_steps().columns[0].cuts) == 1
     logarithmic = Schema((Numeric("x", 0, 9999),), TARGET).with_steps(3, spacing="log")
     assert logarithmic.columns[0].cuts == (9, 99, 999)
     assert Schema.from_dict(stepped.to_dict()) == stepped

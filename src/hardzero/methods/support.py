@@ -82,9 +82,8 @@ def clear_of_noise(
 ) -> NDArray[np.bool_]:
     """Drop weights that are likelier noise.
 
-    A variable that was ``declared`` may list categories that nobody has. Its categories and numbers are dropped
-    unless their spread or their slopes show that they are not empty; its steps, which say things together, if that
-    can be said of none of them.
+    A variable that was ``declared`` may list categories that nobody has: those are dropped whose spread and slopes
+    do not show that they are not empty. So are steps of which that can be said of none.
 
     Privacy
     -------
@@ -95,6 +94,6 @@ def clear_of_noise(
         return kept
     empty = may_be_empty(standard, _CLEAR_SPREAD) & (chances.gain < _BEYOND_LUCK)
     for kind, places in zip(declared.kinds, declared.places, strict=True):
-        if kind == "steps":
-            empty[:, places] = empty[:, places].all()
+        if kind != "categories":
+            empty[:, places] = kind == "steps" and empty[:, places].all()
     return kept & ~empty

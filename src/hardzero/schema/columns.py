@@ -30,6 +30,7 @@ from .target import TARGET_KEYS, NumericTarget, Target, parse_target
 
 __all__ = [
     "DEFAULT_CUTS",
+    "DEFAULT_STEPS",
     "MOST_COLUMNS",
     "MOST_FEATURES",
     "OTHER",
@@ -48,8 +49,8 @@ __all__ = [
     "UsedColumn",
 ]
 
-DEFAULT_CUTS = 127
-"""Cut points of a number that is to have steps and lists none: 128 pieces, of which neighbours differ little."""
+DEFAULT_CUTS, DEFAULT_STEPS = 255, 1_500
+"""Cut points that a number gets at most, and all numbers of a schema together, where nobody says how many."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,14 @@ class Schema:
         """The columns that are not ignored."""
         return tuple(column for column in self.columns if not isinstance(column, Ignored))
 
-    def with_steps(self, count: int = DEFAULT_CUTS, spacing: Spacing = "even") -> Self:
+    def with_steps(self, count: int | None = None, spacing: Spacing = "even") -> Self:
         """Return the same schema with steps for every number that has no cut points yet, and every ordered column.
 
         Parameters
         ----------
-        count : int, default=127
-            Cut points of a number at most; between whole bounds there is no more than one for each whole number.
+        count : int, optional
+            Cut points of a number at most; between whole bounds there is no more than one for each whole number. By
+            default 255, or fewer where that would make more than 1,500 of all numbers together.
         spacing : {"even", "log"}, default="even"
             How they are spread between the bounds; see `hardzero.schema.cuts.spread_cuts`.
 
@@ -111,8 +113,11 @@ class Schema:
         -------
         Data-independent: cut points come from the public bounds.
         """
-        checks.whole_within("count", count, 1, MOST_CUTS)
         checks.choice("spacing", spacing, get_args(Spacing))
+        numbers = [column for column in self.columns if isinstance(column, Numeric) and not column.cuts]
+        if count is None:
+            count = max(min(DEFAULT_CUTS, DEFAULT_STEPS // max(len(numbers), 1)), 1)
+        checks.whole_within("count", count, 1, MOST_CUTS)
         columns: list[Column] = []
         for column in self.columns:
             if isinstance(column, Numeric) and not column.cuts:

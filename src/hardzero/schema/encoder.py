@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from ..data.variables import Kind, Variables
 from . import cells
 from .cells import EncodingError, FloatArray, Mask
-from .columns import Boolean, Categorical, Numeric, Schema, UsedColumn
+from .columns import Categorical, Numeric, Schema, UsedColumn
 from .target import NumericTarget
 
 _SIGNS = {None: 0, "up": 1, "down": -1}
@@ -292,7 +292,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
 
 def _kind(column: UsedColumn) -> Kind:
     """Return what the features of a column are."""
-    if isinstance(column, Categorical | Boolean):
+    if isinstance(column, Categorical):
         return "categories"
     return "steps" if any(feature.is_step for feature in column.features) else "number"
 
