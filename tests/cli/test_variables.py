@@ -35,7 +35,7 @@ def test_the_columns_of_a_schema_are_variables():
     assert dict(zip(variables.names, variables.kinds, strict=True)) == {
         "age": "steps",
         "town": "categories",
-        "owner": "categories",
+        "owner": "number",
         "grade": "steps",
         "income": "number",
         "care": "number",

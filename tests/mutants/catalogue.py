@@ -1,6 +1,6 @@
 """All mutants, those that need a compiler first: they take longest."""
 
-from . import accounts, baselines, inference, loops, mechanisms, reading, select_refit, tables
+from . import accounts, baselines, inference, loops, mechanisms, reading, select_refit, tables, variables
 
 MUTANTS = tuple(
     sorted(
@@ -10,6 +10,7 @@ MUTANTS = tuple(
             *loops.MUTANTS,
             *select_refit.MUTANTS,
             *inference.MUTANTS,
+            *variables.MUTANTS,
             *tables.MUTANTS,
             *baselines.MUTANTS,
             *reading.MUTANTS,
