@@ -5,7 +5,7 @@ shapes  simulations with known curves at ε = 1 and 4: which variables are found
 
 Each for hardzero, for DP-EBM (`interpret`) with its defaults and tuned, and for two models without privacy. DP-EBM is
 tuned on the test rows of two seeds, and not charged for it: first in which form it gets the table, which serves the
-defaults too, then its rounds and learning rate, then its bins.
+defaults too, then its rounds and learning rate, then its bins, in that form and with variables as they are.
 
 Run:    HARDZERO_DATA=… .venv/bin/python experiments/additive.py real shapes --methods DP-EBM
 Tables: .venv/bin/python experiments/additive_report.py [--print]
@@ -132,7 +132,11 @@ def tune(runner: Runner, study: str, data: str, epsilon: float, path: Path, *, f
     if form_only:
         return form
     pace = choose((*form, ("learning_rate", rate), ("max_rounds", rounds)) for rate, rounds in PACES)
-    return choose((*pace, ("max_bins", bins), ("bin_budget_frac", share)) for bins, share in BINS)
+    # More bins may be what another form lacked: one that keeps a variable whole needs less noise.
+    forms = [pace, (("form", "raw"), *pace[1:])]
+    return choose(
+        (*start, ("max_bins", bins), ("bin_budget_frac", share)) for start, (bins, share) in product(forms, BINS)
+    )
 
 
 def _seeded(
