@@ -45,11 +45,8 @@ CEILING_SEEDS = {"covtype": 1}
 """Without privacy three seeds are enough, and one where a fit takes long."""
 METHODS = [DEFAULT, TUNED, LOGISTIC, EBM, OURS]
 
-PACES = [(rate, rounds) for rounds in (100, 300, 900) for rate in (0.01, 0.03, 0.1)] + [
-    (0.1, 30),
-    (0.3, 30),
-    (0.3, 100),
-]
+PACES = [(rate, rounds) for rounds in (100, 300, 900) for rate in (0.01, 0.03, 0.1)]
+PACES += [(0.1, 30), (0.3, 30), (0.3, 100), (0.3, 300), (1.0, 30), (1.0, 100)]
 """Learning rates and rounds that are tried; the default is 0.01 and 300."""
 MOST_ROUNDS = {"w8a": 300}
 """Where more rounds are not tried: 300 variables make them slow, and noisy."""
