@@ -149,6 +149,7 @@ def test_tuning_takes_the_best_mean_of_accuracy_and_auc():
 def test_models_without_privacy_run_on_fewer_seeds():
     assert len(additive.trials(models.EBM, "a9a", 1.0, 10)) == 3
     assert [t.epsilon for t in additive.trials(models.LOGISTIC, "covtype", 1.0, 10)] == [0.0]
+    assert additive.trials(models.EBM, "covtype", 1.0, 10) == []
     private = additive.trials(models.TUNED, "a9a", 1.0, 10, (("form", "raw"),))
     assert {t.seed for t in private} == set(range(10))
     assert {t.neighbours for t in private} == {"zero-out"}
