@@ -42,7 +42,7 @@ SEEDS = 10
 PILOTS = {"breast-cancer": 10, "splice": 10, "mushrooms": 10, "phishing": 10, "covtype": 1}
 """Seeds on which DP-EBM is tuned: two; all for small tables, where two say little; one where a fit is slow."""
 CEILING_SEEDS = {("covtype", LOGISTIC): 1, ("covtype", EBM): 0}
-"""Without privacy three seeds are enough, and fewer where a fit takes long; boosting, by what it takes on Adult, an hour."""
+"""Without privacy three seeds are enough, and fewer where a fit takes long; boosting would take about an hour."""
 METHODS = [DEFAULT, TUNED, LOGISTIC, EBM, OURS]
 
 PACES = [(rate, rounds) for rounds in (100, 300, 900) for rate in (0.01, 0.03, 0.1)]
