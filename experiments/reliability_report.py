@@ -7,31 +7,25 @@ What stands outside the markers is written by hand and kept.
 
 from __future__ import annotations
 
-import argparse
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reliability import DATA, RESULTS
+from reliability import DATA
 from reliability_data import KINDS, TRUE_WEIGHTS, Design
 from reliability_refit import slope_through_origin
-from rich.console import Console
-from rich.table import Table
+from result_page import Content, Row, Tables, average, command
 from scipy.stats import binom
 
-from hardzero.reproduce.summaries import markdown_table
-from hardzero.reproduce.trials import mean_and_error, read
+from hardzero.reproduce.trials import read
 
 PAGE = Path(__file__).parent.parent / "docs" / "reliability.md"
 OFTEN = 0.5
 """The worst weight is looked for among those that are reliable in at least this share of the fits."""
 
-Row = dict[str, Any]
 Key = tuple[Any, ...]
-Content = tuple[list[str], list[list[str]]]
 
 
 def grouped(path: Path, key: Callable[[str, float, str], Key]) -> dict[Key, list[Row]]:
@@ -45,15 +39,6 @@ def grouped(path: Path, key: Callable[[str, float, str], Key]) -> dict[Key, list
 def _place(part: Any) -> tuple[int, Any]:
     order = [*DATA["nulls"], *KINDS, "before", "after"]
     return (order.index(part), "") if part in order else (len(order), part)
-
-
-def average(rows: Iterable[Row], name: str, digits: int = 2) -> str:
-    """``mean ± standard error`` of a field, over the rows that have it."""
-    values = [row[name] for row in rows if row.get(name) is not None]
-    if not values:
-        return "–"
-    mean, error = mean_and_error(values)
-    return f"{mean:.{digits}f}" + (f" ± {error:.{digits}f}" if len(values) > 1 else "")
 
 
 def share(part: float, whole: float) -> str:
@@ -202,58 +187,25 @@ def _worst(designs: list[list[Row]]) -> str:
     return f"{100 * lowest:.1f} % ({100 * levels[below <= 0.05][-1]:.1f} %)"
 
 
-STUDIES: dict[str, tuple[str, Callable[[Path], Content]]] = {
-    "nulls": ("nulls", nulls),
-    "slope": ("slope", slope),
-    "agreement": ("agreement", agreement),
-    "coverage": ("coverage", coverage),
-    "cells": ("coverage", cells),
-    "stability": ("stability", stability),
+def _made(study: str, make: Callable[[Path], Content]) -> Callable[[Path], Content | None]:
+    """Make a table from a study's rows, where there are any."""
+
+    def table(results: Path) -> Content | None:
+        path = results / f"reliability-{study}.jsonl"
+        return make(path) if read(path) else None
+
+    return table
+
+
+TABLES: Tables = {
+    "nulls": _made("nulls", nulls),
+    "slope": _made("slope", slope),
+    "agreement": _made("agreement", agreement),
+    "coverage": _made("coverage", coverage),
+    "cells": _made("coverage", cells),
+    "stability": _made("stability", stability),
 }
 
 
-def shown(name: str, results: Path) -> Content | None:
-    """One table, or None if its study was not run."""
-    study, make = STUDIES[name]
-    path = results / f"reliability-{study}.jsonl"
-    return make(path) if read(path) else None
-
-
-def filled(page: str, results: Path) -> str:
-    """The page with the newest results between its markers."""
-    for name in STUDIES:
-        content = shown(name, results)
-        block = markdown_table(*content) if content else "Not run yet."
-        pattern = f"<!-- {name} -->\n.*?<!-- /{name} -->"
-        text = f"<!-- {name} -->\n{block}\n<!-- /{name} -->"
-        page, found = re.subn(pattern, lambda _, text=text: text, page, flags=re.DOTALL)
-        if found != 1:
-            raise SystemExit(f"{PAGE.name} needs the markers of {name} exactly once")
-    return page
-
-
-def printed(results: Path) -> None:
-    """All tables to the terminal."""
-    console = Console(width=200)
-    for name in STUDIES:
-        content = shown(name, results)
-        if content:
-            table = Table(*content[0], title=name)
-            for line in content[1]:
-                table.add_row(*line)
-            console.print(table)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--print", action="store_true", help="show the tables and write nothing")
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result rows")
-    arguments = parser.parse_args()
-    if arguments.print:
-        printed(arguments.results)
-        return
-    PAGE.write_text(filled(PAGE.read_text(), arguments.results))
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, PAGE, TABLES)
