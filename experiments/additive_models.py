@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,11 @@ from additive_data import FloatArray, Table, Variable, design, indicators
 from sklearn.linear_model import LogisticRegression
 
 from hardzero import SparsePrivateLogisticRegression
+from hardzero.data.variables import Variables
 from hardzero.reproduce.trials import Trial
+from hardzero.schema.columns import Categorical, Numeric, Schema, Target
 
-OURS, DEFAULT, TUNED = "hardzero", "DP-EBM", "DP-EBM, tuned"
+OURS, LINES, DEFAULT, TUNED = "hardzero", "hardzero, lines", "DP-EBM", "DP-EBM, tuned"
 EBM, LOGISTIC = "EBM, not private", "logistic regression, not private"
 
 FORMS = ("raw", "cuts", "nominal", "indicators")
@@ -32,7 +34,7 @@ class Additive:
 
 def fit(trial: Trial, table: Table) -> Additive:
     """Fit the method that the trial names."""
-    if trial.method == OURS:
+    if trial.method in (OURS, LINES):
         return fit_ours(trial, table)
     if trial.method == LOGISTIC:
         return fit_logistic(table)
@@ -40,13 +42,55 @@ def fit(trial: Trial, table: Table) -> Additive:
 
 
 def fit_ours(trial: Trial, table: Table) -> Additive:
-    """Fit the main method, defaults, on cumulative steps at public cut points and one column for each category."""
-    X, labels = design(table.variables, table.X)
+    """Fit the main method, defaults: a column for each category; for numbers steps as schemas give them, or lines."""
+    stepped = with_steps(table.variables) if trial.method == OURS else as_lines(table.variables)
+    X, variables = our_design(stepped, table.X)
     model = SparsePrivateLogisticRegression(
-        trial.epsilon, 1 / len(table.y), bounds=(0, 1), classes=[0, 1], variables=labels,
+        trial.epsilon, 1 / len(table.y), bounds=(-1, 1), classes=[0, 1], variables=variables,
         neighbours=trial.neighbours, random_state=trial.seed,
-    )  # fmt: skip
-    return _linear(table.variables, model.fit(X, table.y))
+    ).fit(X, table.y)  # fmt: skip
+    weights = np.split(np.ravel(model.coef_), np.cumsum([len(places) for places in variables.places])[:-1])
+
+    def parts(X: FloatArray) -> FloatArray:
+        return np.column_stack(
+            [our_columns(v, X[:, j]) @ w for j, (v, w) in enumerate(zip(stepped, weights, strict=True))]
+        )
+
+    return Additive(lambda X: parts(X).sum(axis=1) + float(model.intercept_[0]), parts)
+
+
+def with_steps(variables: Sequence[Variable]) -> tuple[Variable, ...]:
+    """Give numbers the cut points of `Schema.with_steps`, from their public bounds; yes and no need none."""
+    numbers = [v for v in variables if not v.levels and not _is_flag(v)]
+    columns = tuple(Numeric(v.name, v.lower, v.upper) for v in numbers) or (Categorical("none", ("a",)),)
+    schema = Schema(columns, Target("y", ("0", "1"), "1")).with_steps()
+    cuts = {column.name: column.cuts for column in schema.columns if isinstance(column, Numeric)}
+    return tuple(replace(v, cuts=cuts.get(v.name, ())) for v in variables)
+
+
+def as_lines(variables: Sequence[Variable]) -> tuple[Variable, ...]:
+    """Leave numbers as they are."""
+    return tuple(replace(v, cuts=()) for v in variables)
+
+
+def our_design(variables: Sequence[Variable], X: FloatArray) -> tuple[FloatArray, Variables]:
+    """Put the columns of all variables side by side, and say which belong together."""
+    columns = [our_columns(v, X[:, j]) for j, v in enumerate(variables)]
+    owners = tuple(j for j, part in enumerate(columns) for _ in range(part.shape[1]))
+    kinds = tuple("categories" if v.levels else "steps" if v.cuts else "number" for v in variables)
+    return np.hstack(columns), Variables(tuple(v.name for v in variables), kinds, owners, (0,) * len(owners))
+
+
+def our_columns(variable: Variable, column: FloatArray) -> FloatArray:
+    """One column for each category or cut point; a number within its bounds, scaled, if it has none."""
+    if variable.levels or variable.cuts:
+        return indicators(variable, column)
+    scale = max(abs(variable.lower), abs(variable.upper))
+    return np.clip(column, variable.lower, variable.upper)[:, None] / scale
+
+
+def _is_flag(variable: Variable) -> bool:
+    return len(variable.cuts) == 1
 
 
 def fit_logistic(table: Table) -> Additive:

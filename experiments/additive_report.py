@@ -13,13 +13,13 @@ from typing import Any
 
 from additive import DATA
 from additive_data import NUMBERS, SHAPES, TRUE, shape_variables
-from additive_models import DEFAULT, EBM, LOGISTIC, OURS, TUNED
+from additive_models import DEFAULT, EBM, LINES, LOGISTIC, OURS, TUNED
 from result_page import Content, Row, Tables, average, command
 
 from hardzero.reproduce.trials import Parameters, read
 
 PAGE = Path(__file__).parent.parent / "docs" / "additive.md"
-ORDER = [OURS, DEFAULT, TUNED, LOGISTIC, EBM]
+ORDER = [OURS, LINES, DEFAULT, TUNED, LOGISTIC, EBM]
 NOISE = NUMBERS - len(SHAPES)
 
 Groups = dict[tuple[str, float, str, Parameters], list[Row]]

@@ -236,7 +236,7 @@ def planned(known, limit=None, most=None, n_features=400):
     return plan_select_refit(budget, Neighbours.ZERO_OUT, 30_000, n_features, 1, most, None, known, limit)
 
 
-@pytest.mark.parametrize(("count", "expected"), [(5, 5), (12, 12), (13, 12), (36, 12), (100, 20), (400, 40)])
+@pytest.mark.parametrize(("count", "expected"), [(5, 5), (12, 12), (13, 12), (16, 12), (100, 30), (400, 60)])
 def test_how_many_variables_are_kept_follows_from_their_number(count, expected):
     plan = planned(Variables.of_labels(np.arange(400) % count))
     assert plan.releases.stages[-1].variables == expected

@@ -37,7 +37,7 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
         Which features belong together: one label for each feature, or what `SchemaEncoder.variables` says of a
         schema's. Whole variables are then selected, and within them weights.
     max_variables : int, optional
-        Most variables with nonzero weights; by default 12, or 2√v of v variables where that is more.
+        Most variables with nonzero weights; by default 12, or 3√v of v variables where that is more.
     prune : {"none", "reliable"}, default="none"
         "none" keeps what predicts, and marks in ``reliable_`` what can be told from noise; "reliable" keeps nothing
         else, and is for two classes.

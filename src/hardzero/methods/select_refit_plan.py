@@ -29,8 +29,8 @@ _CURVATURE_SIGNAL = 14.0
 """The curvature of k features is released where the signal exceeds this times k^1.5: below, it would be noise."""
 _FEATURES, _FEATURES_OF_VARIABLES = 2.0, 5.0
 """Weights kept at most, by the root of the number of features: features alone, and those of whole variables."""
-_VARIABLES = 12
-"""So many variables fit on a page; or twice the root of their number, where that is more."""
+_FEWEST_VARIABLES, _VARIABLES = 12, 3.0
+"""So many variables fit on a page; or the second times the root of their number are kept, where that is more."""
 
 
 class Stage(NamedTuple):
@@ -134,7 +134,7 @@ def plan_select_refit(
     variables : Variables or None
         Which features belong together; each is a variable of its own by default.
     max_variables : int or None
-        Most variables with nonzero weights: 12 by default, or 2√v of v variables where that is more.
+        Most variables with nonzero weights: 12 by default, or 3√v of v variables where that is more.
 
     Privacy
     -------
@@ -143,7 +143,7 @@ def plan_select_refit(
     alone = variables is None
     variables = Variables.of_labels(range(n_features)) if variables is None else variables
     wished = int((_FEATURES if alone else _FEATURES_OF_VARIABLES) * math.sqrt(n_features))
-    many = n_features if alone else max(_VARIABLES, int(2 * math.sqrt(len(variables.names))))
+    many = n_features if alone else max(_FEWEST_VARIABLES, int(_VARIABLES * math.sqrt(len(variables.names))))
     layout = _Layout(
         n_rows / neighbours.contributions,
         n_features,
