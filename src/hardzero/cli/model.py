@@ -42,7 +42,7 @@ Prune = Annotated[
 MaxVariables = Annotated[
     int | None,
     typer.Option(
-        min=1, help="For select-refit: most columns with nonzero weights.", show_default="12, or 2√v of many columns"
+        min=1, help="For select-refit: most columns with nonzero weights.", show_default="12, or 3√v of many columns"
     ),
 ]
 Relation = Annotated[
