@@ -84,6 +84,26 @@ def test_cut_points_nearest_to_quantiles_take_part(count, seed):
     assert cuts[chosen[1:]] == pytest.approx(np.quantile(values, np.arange(1, count + 1) / (count + 1)), abs=0.011)
 
 
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.integers(0, 120))
+def test_steps_are_thinned_evenly_and_nothing_else_is(sizes, most):
+    variables = of_kinds(("categories", 7), *(("steps", size) for size in sizes), ("number", 2))
+    left = variables.thinned(most)
+    assert np.array_equal(left, np.unique(left))
+    kept = [np.isin(places, left) for places in variables.places]
+    assert kept[0].all()
+    assert kept[-1].all()
+    counts = [part.sum() for part in kept[1:-1]]
+    assert sum(counts) <= max(most, len(sizes))
+    assert min(counts) >= 1
+    each = max(counts)
+    assert counts == [min(size, each) for size in sizes]
+    for part in kept[1:-1]:
+        gaps = np.diff(np.flatnonzero(part))
+        assert len(gaps) == 0 or gaps.max() - gaps.min() <= 1
+    if sum(sizes) <= most:
+        assert len(left) == variables.n_features
+
+
 def test_all_cut_points_take_part_unless_fewer_are_wished():
     many = of_kinds(("steps", 5), ("categories", 3))
     assert many.at_quantiles(np.linspace(1, 0, 8)).all()

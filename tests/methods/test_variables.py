@@ -252,6 +252,16 @@ def test_limits_are_kept_to_and_features_alone_are_variables_of_their_own():
     assert planned(None).spent == planned(None, most=40).spent
 
 
+@pytest.mark.parametrize(("n_rows", "expected"), [(500, 30), (16_000, 384), (100_000, 400)])
+def test_fewer_cut_points_take_part_where_the_budget_is_small(n_rows, expected):
+    """By public numbers alone; single numbers and categories all do."""
+    known = Variables(("a", "b", "c"), ("steps", "steps", "number"), (0,) * 200 + (1,) * 200 + (2,) * 9, (0,) * 409)
+    plan = plan_select_refit(Budget(1.0, 1e-6), Neighbours.ZERO_OUT, n_rows, 409, 1, variables=known)
+    assert len(plan.features) == expected + 9
+    assert set(range(400, 409)) <= set(plan.features)
+    assert plan.spent <= plan.budget
+
+
 # --- Parameters -----------------------------------------------------------------------------------------------------
 
 

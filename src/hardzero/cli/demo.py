@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Epsilon, Force, TableOptions, clear_messages
+from .options import Epsilon, Force, Shape, TableOptions, clear_messages
 
 
 def demo(
@@ -30,8 +30,17 @@ def demo(
         copy_sample(output, overwrite=force, heard=results.output)
         train, test, schema = (output / name for name in FILES)
         model, page, answers = (output / name for name in ("model.json", "report.html", "predictions.csv"))
-        typer.echo(f"$ hardzero fit {train} --schema {schema} --epsilon {epsilon:g} -o {model} --report {page}\n")
-        fit(schema, model, epsilon=epsilon, report=page, table=TableOptions(str(train)), force=force)
+        options = f"--schema {schema} --epsilon {epsilon:g} --shape steps"
+        typer.echo(f"$ hardzero fit {train} {options} -o {model} --report {page}\n")
+        fit(
+            schema,
+            model,
+            epsilon=epsilon,
+            shape=Shape.STEPS,
+            report=page,
+            table=TableOptions(str(train)),
+            force=force,
+        )
         typer.echo(f"\n$ hardzero predict {model} {test} --keep income -o {answers}\n")
         predict(model, answers, keep=["income"], table=TableOptions(str(test)), force=force)
         from .actions.demo import accuracy

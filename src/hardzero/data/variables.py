@@ -96,6 +96,23 @@ class Variables:
             signs=tuple(self.signs[place] for place in chosen),
         )
 
+    def thinned(self, most: int) -> NDArray[np.intp]:
+        """Return all features but some of the steps: ``most`` of them at most, evenly spread over each variable's.
+
+        At least one step of every variable is left.
+        """
+        stepped = [len(places) for kind, places in zip(self.kinds, self.places, strict=True) if kind == "steps"]
+        each = max(stepped, default=1)
+        while each > 1 and sum(min(size, each) for size in stepped) > most:
+            each -= 1
+        parts = [
+            places[((np.arange(each) + 0.5) * len(places) / each).astype(np.intp)]
+            if kind == "steps" and len(places) > each
+            else places
+            for kind, places in zip(self.kinds, self.places, strict=True)
+        ]
+        return np.sort(np.concatenate(parts))
+
     def at_quantiles(self, means: FloatArray) -> NDArray[np.bool_]:
         """Say which features take part: of steps, where that is wished, those nearest to quantiles.
 

@@ -45,10 +45,11 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
     if not loss.has_refit:
         raise TypeError(f"select-then-refit is for classes; {type(loss).__name__} has no refit, use Private LASSO")
     shape = (loss.outputs, problem.data.n_features)
-    features = np.arange(problem.data.n_features)
+    features = np.array(plan.features, dtype=np.intp)
+    problem = problem.on(problem.data.subset(features))
     if releases.screen is not None:
-        features = np.sort(screen_features(problem, releases.screen, contributions, source))
-        problem = problem.on(problem.data.subset(features))
+        screened = np.sort(screen_features(problem, releases.screen, contributions, source))
+        features, problem = features[screened], problem.on(problem.data.subset(screened))
     length = typical_length(problem, releases.length_eta, source)
     whole = private_standard(problem, length, releases.moments_noise, contributions, source)
     places, standard = np.arange(len(features)), whole
@@ -77,7 +78,8 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
             )
         estimate = estimate_weights(path, curvature, standard, variables)
         covers = _COVERED.format("" if curvature is not None else _UNCORRELATED[plan.declared])
-        known = Judgement(estimate, standard, variables, chances, plan.variables, covers)
+        candidates = plan.variables.subset(plan.features)
+        known = Judgement(estimate, standard, variables, chances, candidates, covers)
         pointing = in_known_direction(known, kept[0])
         weights = judged(known, pointing, false_discovery_rates(known, pointing), plan.false_discoveries)
     return in_public_units(weights, standard, features[places], shape)

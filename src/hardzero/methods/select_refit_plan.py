@@ -29,6 +29,9 @@ _CURVATURE_SIGNAL = 14.0
 """The curvature of k features is released where the signal exceeds this times k^1.5: below, it would be noise."""
 _FEATURES, _FEATURES_OF_VARIABLES = 2.0, 5.0
 """Weights kept at most, by the root of the number of features: features alone, and those of whole variables."""
+_FEWEST_CUTS, _SIGNAL_OF_STEPS = 15, 180.0
+"""So many cut points of a variable take part anyway; more as long as all steps together are at most the square of the
+signal over the second: with more, noise would hide how far single ones spread."""
 _FEWEST_VARIABLES, _VARIABLES = 12, 3.0
 """So many variables fit on a page; or the second times the root of their number are kept, where that is more."""
 
@@ -90,8 +93,8 @@ class SelectRefitPlan:
     """How one fit will spend its budget, from public quantities alone.
 
     ``leaning`` is how many more features count as noise where weights are to be called real; ``variables`` which
-    features belong together, and ``declared`` whether that was said; ``false_discoveries``, if given, the
-    false-discovery rate up to which weights are kept.
+    features belong together, ``declared`` whether that was said, and ``features`` which of them take part;
+    ``false_discoveries``, if given, the false-discovery rate up to which weights are kept.
 
     Privacy
     -------
@@ -105,6 +108,7 @@ class SelectRefitPlan:
     spent: Budget
     leaning: float
     variables: Variables
+    features: tuple[int, ...]
     declared: bool
     false_discoveries: float | None = None
 
@@ -142,23 +146,34 @@ def plan_select_refit(
     """
     alone = variables is None
     variables = Variables.of_labels(range(n_features)) if variables is None else variables
-    wished = int((_FEATURES if alone else _FEATURES_OF_VARIABLES) * math.sqrt(n_features))
+    records, rho_left = n_rows / neighbours.contributions, accounting.rho_left(budget)
+    features = variables.thinned(_most_steps(_signal(records, rho_left), variables))
+    wished = int((_FEATURES if alone else _FEATURES_OF_VARIABLES) * math.sqrt(len(features)))
     many = n_features if alone else max(_FEWEST_VARIABLES, int(_VARIABLES * math.sqrt(len(variables.names))))
     layout = _Layout(
-        n_rows / neighbours.contributions,
-        n_features,
+        records,
+        len(features),
         outputs,
         wished if max_features is None else max_features,
         min(len(variables.names), many if max_variables is None else max_variables),
         len(variables.names),
-        accounting.rho_left(budget),
+        rho_left,
     )
     rho = accounting.most_within(budget, lambda rho: layout.releases(rho).events, layout.rho)
     releases = layout.releases(rho)
     spent = charged(budget, releases.events)
     leaning = _LEANING + _LEANING_SIGNAL / layout.signal
     return SelectRefitPlan(
-        budget, neighbours, releases, releases.events, spent, leaning, variables, not alone, false_discoveries
+        budget,
+        neighbours,
+        releases,
+        releases.events,
+        spent,
+        leaning,
+        variables,
+        tuple(features.tolist()),
+        not alone,
+        false_discoveries,
     )
 
 
@@ -177,7 +192,7 @@ class _Layout:
     @property
     def signal(self) -> float:
         """Standard deviations of noise between the extremes of a sum that is released with the whole budget."""
-        return self.records * math.sqrt(2 * self.rho)
+        return _signal(self.records, self.rho)
 
     @property
     def kept(self) -> int:
@@ -224,6 +239,15 @@ class _Layout:
 def _shrinking(many: int, few: int) -> list[int]:
     """Sizes on the way from many to few, by equal factors."""
     return [round(many * min(few / many, 1.0) ** ((i + 1) / _ELIMINATIONS)) for i in range(_ELIMINATIONS)]
+
+
+def _most_steps(signal: float, variables: Variables) -> int:
+    """How many steps take part at most, over all variables."""
+    return max(_FEWEST_CUTS * variables.kinds.count("steps"), int((signal / _SIGNAL_OF_STEPS) ** 2))
+
+
+def _signal(records: float, rho: float) -> float:
+    return records * math.sqrt(2 * rho)
 
 
 def _noise(rho: float) -> float:
