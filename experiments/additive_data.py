@@ -63,8 +63,7 @@ PHISHING_GROUPS = (
 )  # fmt: skip
 """Which indicators encode one attribute, in LIBSVM's files: 14 of Adult, 21 of Mushroom, 30 of Phishing Websites.
 
-Found in the records, as the indicators of which no row has two; the sizes are those of the attributes' lists of values
-for Adult. A fact of the encoding, but nobody who keeps to public documents would have it for the other two.
+Found in the records, as indicators of which no row has two, and not in a public document.
 """
 
 
