@@ -11,6 +11,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from additive import DATA
 from additive_data import NUMBERS, SHAPES, TRUE, shape_variables
 from additive_models import DEFAULT, EBM, LINES, LOGISTIC, OURS, TUNED
@@ -19,6 +20,7 @@ from result_page import Content, Row, Tables, average, command
 from hardzero.reproduce.trials import Parameters, read
 
 PAGE = Path(__file__).parent.parent / "docs" / "additive.md"
+README = Path(__file__).parent.parent / "README.md"
 ORDER = [OURS, LINES, DEFAULT, TUNED, LOGISTIC, EBM]
 NOISE = NUMBERS - len(SHAPES)
 
@@ -44,6 +46,27 @@ def real(results: Path) -> Content | None:
         for (data, _, method, _), rows in grouped(results / "additive-real.jsonl").items()
     ]  # fmt: skip
     return (head, body) if body else None
+
+
+def short(results: Path) -> Content | None:
+    """Ours, the rival and the ceiling, a line for each table."""
+    groups = grouped(results / "additive-real.jsonl")
+    shown = [OURS, DEFAULT, TUNED, EBM]
+    cells = {(data, method): rows for (data, _, method, _), rows in groups.items()}
+    body = [
+        [data, *(_both(cells.get((data, method))) for method in shown)]
+        for data in dict.fromkeys(d for d, *_ in groups)
+    ]
+    return (
+        (["data", "hardzero (variables)", *(f"{method} (variables)" for method in shown[1:])], body) if body else None
+    )
+
+
+def _both(rows: list[Row] | None) -> str:
+    if not rows:
+        return "–"
+    accuracy, auc, used = (np.mean([row[name] for row in rows]) for name in ("accuracy", "auc", "used"))
+    return f"{accuracy:.1f} / {auc:.1f} ({used:.0f})"
 
 
 def _seconds(rows: list[Row]) -> str:
@@ -98,4 +121,4 @@ TABLES: Tables = {"real": real, "settings": settings, "found": found, "curves": 
 
 
 if __name__ == "__main__":
-    command(__doc__, PAGE, TABLES)
+    command(__doc__, {PAGE: TABLES, README: {"rivals": short}})

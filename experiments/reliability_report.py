@@ -208,4 +208,4 @@ TABLES: Tables = {
 
 
 if __name__ == "__main__":
-    command(__doc__, PAGE, TABLES)
+    command(__doc__, {PAGE: TABLES})

@@ -56,13 +56,14 @@ def printed(tables: Tables, results: Path) -> None:
             console.print(table)
 
 
-def command(description: str, page: Path, tables: Tables) -> None:
-    """What a report does when it is called: fill its page, or print."""
+def command(description: str, pages: Mapping[Path, Tables]) -> None:
+    """What a report does when it is called: fill its pages, or print."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--print", action="store_true", help="show the tables and write nothing")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result rows")
     arguments = parser.parse_args()
-    if arguments.print:
-        printed(tables, arguments.results)
-    else:
-        page.write_text(filled(page.read_text(), tables, arguments.results))
+    for page, tables in pages.items():
+        if arguments.print:
+            printed(tables, arguments.results)
+        else:
+            page.write_text(filled(page.read_text(), tables, arguments.results))
