@@ -7,10 +7,12 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from hardzero import SparsePrivateLogisticRegression
+from hardzero.data.variables import Variables
 from hardzero.estimators import select_refit
+from hardzero.estimators._inference import kept_variables
 from hardzero.model import FittedModel
 from hardzero.model.inference import FALSE_DISCOVERY_RATE
-from hardzero.optim.frank_wolfe import Evidence, Weights
+from hardzero.optim.frank_wolfe import Evidence, VariableEvidence, Weights
 
 LOWER, UPPER = np.array([0.0, -1.0, -8.0, 0.0]), np.array([2.0, 1.0, 4.0, 0.5])
 SCALE = np.array([2.0, 1.0, 8.0, 0.5])
@@ -47,6 +49,17 @@ def test_standard_errors_are_in_the_units_of_the_weights(estimator):
 def test_reliable_are_those_kept_whose_q_value_is_at_most_five_percent(estimator):
     """The second has a small q-value and no weight."""
     np.testing.assert_array_equal(estimator().reliable_, [[True, False, True, False]])
+
+
+def test_a_weight_of_exactly_zero_is_no_part_of_its_variable():
+    """Estimates exist for the first three; that of the second is zero to the last bit."""
+    law = np.diag([1.0, 2.0, 3.0])
+    told = VariableEvidence(np.array([0.01, 0.02]), np.array([0.5, 0.7]), np.array([0.1, 0.2, 0.3]), law)
+    evidence = Evidence(np.array([[1.0, 1.4, 1.7, np.nan]]), np.zeros((1, 4)), COVERS, told)
+    weights = Weights(np.array([[1.0, 0.0, 2.0, 0.0]]), np.zeros(1), evidence)
+    second, first = kept_variables(Variables.of_labels(["a", "a", "b", "b"]), weights)
+    assert (first.name, first.features, first.mean.tolist(), first.covariance.tolist()) == ("a", (0,), [0.1], [[1.0]])
+    assert (second.name, second.features, second.covariance.tolist()) == ("b", (2,), [[3.0]])
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])

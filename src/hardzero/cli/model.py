@@ -49,6 +49,17 @@ Relation = Annotated[
     Neighbours,
     typer.Option(help="One person's record is there or empty, is exchanged for another, or is there or not."),
 ]
+MethodOption = Annotated[
+    Method | None,
+    typer.Option(
+        help="The estimator; select-refit needs no tuning, lasso is not private. For a target that is a number: "
+        "sparsifier or private-lasso.",
+        show_default="select-refit; sparsifier for a number",
+    ),
+]
+ParameterOption = Annotated[
+    list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
+]
 PublicRows = Annotated[
     int | None,
     typer.Option(min=1, help="For add-remove: a public number of rows in place of the true one, which is secret."),
@@ -66,20 +77,11 @@ def fit(
     delta: Annotated[float | None, typer.Option(help="The guarantee's δ.", show_default="n^-1.5")] = None,
     neighbours: Relation = Neighbours.ZERO_OUT,
     public_rows: PublicRows = None,
-    method: Annotated[
-        Method | None,
-        typer.Option(
-            help="The estimator; select-refit needs no tuning, lasso is not private. For a target that is a number: "
-            "sparsifier or private-lasso.",
-            show_default="select-refit; sparsifier for a number",
-        ),
-    ] = None,
+    method: MethodOption = None,
     prune: Prune = _UNPRUNED,
     shape: ShapeOption = Shape.LINEAR,
     max_variables: MaxVariables = None,
-    option: Annotated[
-        list[str] | None, typer.Option(help="A parameter of the method as name=value; repeat it for more.")
-    ] = None,
+    option: ParameterOption = None,
     report: Annotated[Path | None, typer.Option(help="Also write the report, as one HTML page.")] = None,
     *,
     table: TableOptions,

@@ -16,23 +16,24 @@ from ..optim.frank_wolfe import Weights
 
 def kept_variables(variables: Variables | None, fitted: Weights) -> tuple[VariableInference, ...]:
     """Return what is known about the variables with kept weights, the most important first."""
-    told = fitted.evidence and fitted.evidence.variables
-    if variables is None or not told:
+    evidence = fitted.evidence
+    if variables is None or evidence is None or evidence.variables is None:
         return ()
-    kept = np.flatnonzero(fitted.coef[0])
-    owned = enumerate(variables.subset(kept).places)
-    known = [
-        VariableInference(
-            variables.names[number],
-            float(told.q_value[number]),
-            float(told.importance[number]),
-            tuple(kept[places].tolist()),
-            told.mean[places],
-            told.covariance[np.ix_(places, places)],
-        )
-        for number, places in owned
-        if len(places)
-    ]
+    told, known = evidence.variables, []
+    kept = np.flatnonzero(~np.isnan(evidence.standard_error[0]))
+    for number, places in enumerate(variables.subset(kept).places):
+        inside = places[fitted.coef[0, kept[places]] != 0]  # an estimate may be zero to the last bit
+        if len(inside):
+            known.append(
+                VariableInference(
+                    variables.names[number],
+                    float(told.q_value[number]),
+                    float(told.importance[number]),
+                    tuple(kept[inside].tolist()),
+                    told.mean[inside],
+                    told.covariance[np.ix_(inside, inside)],
+                )
+            )
     return tuple(sorted(known, key=lambda variable: -variable.importance))
 
 
