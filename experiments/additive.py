@@ -79,6 +79,8 @@ def work(study: str, trial: Trial) -> Row:
         row["auc_true"] = 100 * roc_auc_score(table.y_test, truth)
         row["accuracy_true"] = 100 * np.mean((truth > 0) == table.y_test)
         row |= against_truth(model)
+        if model.bands is not None:
+            row |= how_sure(model.bands(grid()))
     return {name: _short(value) for name, value in row.items()}
 
 
@@ -106,6 +108,21 @@ def against_truth(model: Additive) -> Row:
         "found_noise": np.sum(found & ~real),
         "first_true": np.sum(real[largest]),
     }
+
+
+def how_sure(bands: Mapping[int, tuple[FloatArray, FloatArray]]) -> Row:
+    """How many variables are rightly and wrongly called reliable, and how often their 95 % bands hold the true curve.
+
+    The true curve is averaged over each level of a staircase: what steps cannot follow is no fault of the band.
+    """
+    points, covered = grid(), []
+    for j, (curve, error) in bands.items():
+        truth = true_curve(j, points[:, j])
+        _, level = np.unique(curve, return_inverse=True)
+        means = np.bincount(level, truth) / np.bincount(level)
+        covered.append(np.mean(np.abs(curve - (means[level] - truth.mean())) <= 1.96 * error))
+    real = sum(j in TRUTH for j in bands)
+    return {"reliable_true": real, "reliable_noise": len(bands) - real, "covered": 100 * np.mean(covered)}
 
 
 def _centred(columns: FloatArray) -> FloatArray:

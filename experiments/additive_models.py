@@ -26,10 +26,15 @@ many of our public cut points they reach; the same as categories; categories as 
 
 @dataclass(frozen=True)
 class Additive:
-    """A fitted model: ``margin`` gives the log-odds of rows, ``parts`` what each variable adds to them."""
+    """A fitted model: ``margin`` gives the log-odds of rows, ``parts`` what each variable adds to them.
+
+    ``bands`` gives, where the model can tell, the centred curve at rows and its standard error, for each variable
+    that it calls reliable, by its place.
+    """
 
     margin: Callable[[FloatArray], FloatArray]
     parts: Callable[[FloatArray], FloatArray]
+    bands: Callable[[FloatArray], dict[int, tuple[FloatArray, FloatArray]]] | None = None
 
 
 def fit(trial: Trial, table: Table) -> Additive:
@@ -56,7 +61,18 @@ def fit_ours(trial: Trial, table: Table) -> Additive:
             [our_columns(v, X[:, j]) @ w for j, (v, w) in enumerate(zip(stepped, weights, strict=True))]
         )
 
-    return Additive(lambda X: parts(X).sum(axis=1) + float(model.intercept_[0]), parts)
+    def bands(X: FloatArray) -> dict[int, tuple[FloatArray, FloatArray]]:
+        told = {}
+        for known in model.kept_variables_:
+            j, features = variables.names.index(known.name), list(known.features)
+            inside = np.array(features) - variables.places[j][0]
+            away = our_columns(stepped[j], X[:, j])[:, inside] - known.mean
+            if known.reliable:
+                error = np.sqrt(np.einsum("ij,jk,ik->i", away, known.covariance, away))
+                told[j] = away @ model.coef_[0, features], error
+        return told
+
+    return Additive(lambda X: parts(X).sum(axis=1) + float(model.intercept_[0]), parts, bands)
 
 
 def with_steps(variables: Sequence[Variable]) -> tuple[Variable, ...]:

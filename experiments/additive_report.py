@@ -113,11 +113,30 @@ def curves(results: Path) -> Content | None:
     return (["table", "ε", "method", *true, "true ones", "noise"], body) if body else None
 
 
+def sure(results: Path) -> Content | None:
+    """What our own marks and bands are worth."""
+    body = [
+        [data, _epsilon(epsilon), str(len(rows)), average(rows, "reliable_true", 1),
+         average(rows, "reliable_noise", 1), average(rows, "covered", 1)]
+        for (data, epsilon, method, _), rows in grouped(results / "additive-shapes.jsonl").items()
+        if method == OURS
+    ]  # fmt: skip
+    head = [
+        "table",
+        "ε",
+        "seeds",
+        f"reliable: true of {TRUE}",
+        f"noise of {NOISE}",
+        "% of the curves inside 95 % bands",
+    ]
+    return (head, body) if body else None
+
+
 def _epsilon(epsilon: float) -> str:
     return f"{epsilon:g}" if epsilon else "–"
 
 
-TABLES: Tables = {"real": real, "settings": settings, "found": found, "curves": curves}
+TABLES: Tables = {"real": real, "settings": settings, "found": found, "curves": curves, "sure": sure}
 
 
 if __name__ == "__main__":

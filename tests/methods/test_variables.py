@@ -103,6 +103,18 @@ def test_bands_of_curves_cover_what_is_true(fits):
     assert np.mean(covered) >= 0.85
 
 
+def test_unknown_correlations_between_variables_widen_intervals(monkeypatch):
+    """By the share of a variable that nine others would explain if correlations had a standard deviation of 0.2."""
+    wide = fitted(9, epsilon=1.0)
+    assert "taken for uncorrelated between variables" in wide.inference_.covers
+    monkeypatch.setattr(Estimate, "widened", lambda self, variables: self)
+    narrow = fitted(9, epsilon=1.0)
+    both = (wide.coef_ != 0) & (narrow.coef_ != 0)
+    assert both.any()
+    assert wide.coef_[both] == pytest.approx(narrow.coef_[both])
+    assert wide.coef_se_[both] == pytest.approx(narrow.coef_se_[both] * math.sqrt(1 + 0.04 * 8), rel=1e-6)
+
+
 @pytest.mark.parametrize("limit", [1, 2])
 def test_no_more_variables_than_allowed_are_kept_and_the_right_ones(limit):
     for seed in range(3):

@@ -219,6 +219,14 @@ class Estimate:
         """Standard errors of the weights."""
         return np.sqrt(np.diag(self.covariance))[:-1]
 
+    def widened(self, variables: int) -> Estimate:
+        """Return the law with the doubt about correlations between so many variables, of which none was released.
+
+        Were they drawn with their standard deviation, the others would explain this share of a variable on average.
+        """
+        share = _UNKNOWN_CORRELATION**2 * (variables - 1)
+        return replace(self, covariance=self.covariance * (1 + share))
+
     def keeping(self, kept: NDArray[np.bool_]) -> Estimate:
         """Return the law of the weights in ``kept``, and the intercept, given that all others are zero."""
         inside, outside = np.append(kept, True), np.append(~kept, False)

@@ -77,6 +77,8 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
                 problem, standard, at, descent.clip, releases.curvature_noise, contributions, source
             )
         estimate = estimate_weights(path, curvature, standard, variables)
+        if curvature is None and plan.declared:
+            estimate = estimate.widened(len(set(variables.owners)))
         covers = _COVERED.format("" if curvature is not None else _UNCORRELATED[plan.declared])
         candidates = plan.variables.subset(plan.features)
         known = Judgement(estimate, standard, variables, chances, candidates, covers)
