@@ -12,7 +12,6 @@ from scipy.special import expit
 
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
-from hardzero.data.variables import Variables
 from hardzero.methods import select_refit
 from hardzero.methods.inference import Estimate, NullChances, Trace
 from hardzero.methods.select_refit import (
@@ -470,8 +469,9 @@ def known(estimate, standard=None, chances=None, variables=None):
     count = len(estimate.mean) - 1
     standard = standard_of(np.zeros(count), np.ones(count)) if standard is None else standard
     chances = chances_of([0.0] * count) if chances is None else chances
-    variables = Variables.of_labels(range(count)) if variables is None else variables
-    return Judgement(estimate, standard, variables, chances, variables, COVERS)
+    return Judgement(
+        estimate, standard, chances, count, COVERS, variables, None if variables is None else variables.sizes
+    )
 
 
 def test_judged_weights_have_evidence_where_they_are_kept_and_nowhere_else():

@@ -52,8 +52,8 @@ MUTANTS = (
         "elimination-by-exact-counts",
         "how many rows have a feature decides whether its weight survives",
         _REFIT,
-        "mask = largest(ranked, most_important(",
-        "mask = largest(ranked * problem.data.counts(), most_important(",
+        "mask = largest(ranked, mask, stage.kept)",
+        "mask = largest(ranked * problem.data.counts(), mask, stage.kept)",
         (replayed(SELECT_REFIT),),
     ),
     Mutant(

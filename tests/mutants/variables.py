@@ -20,8 +20,8 @@ MUTANTS = (
         "variables-by-exact-counts",
         "how many rows have a feature decides which variables survive",
         _REFIT,
-        "largest(ranked, most_important(ranked, mask,",
-        "largest(ranked, most_important(ranked * problem.data.counts(), mask,",
+        "mask = most_important(ranked, mask,",
+        "mask = most_important(ranked * problem.data.counts(), mask,",
         (replayed(_WITH_VARIABLES),),
     ),
     Mutant(

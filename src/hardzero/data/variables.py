@@ -87,6 +87,11 @@ class Variables:
         ends = np.cumsum(np.bincount(np.array(self.owners, dtype=np.intp), minlength=len(self.names)))
         return tuple(np.split(order, ends[:-1]))
 
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """How many features each variable has."""
+        return np.bincount(np.array(self.owners, dtype=np.intp), minlength=len(self.names))
+
     def subset(self, features: Sequence[int] | NDArray[np.intp]) -> Variables:
         """Return the same for some of the features; variables keep their places, with or without features."""
         chosen = [int(place) for place in features]

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
 from ..data.variables import Variables
-from ..optim.curvature import noisy_curvature
-from ..optim.descent import noisy_descent, prepare_descent
+from ..optim.curvature import Curvature, noisy_curvature
+from ..optim.descent import Path, noisy_descent, prepare_descent
 from ..optim.frank_wolfe import Evidence, Problem, VariableEvidence, Weights, choose_several
 from ..optim.losses import class_counts
 from ..optim.standardise import Standard, private_standard, rates_of, typical_length
@@ -45,7 +45,7 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
     if not loss.has_refit:
         raise TypeError(f"select-then-refit is for classes; {type(loss).__name__} has no refit, use Private LASSO")
     shape = (loss.outputs, problem.data.n_features)
-    features = np.array(plan.features, dtype=np.intp)
+    features = np.arange(shape[1]) if plan.features is None else np.array(plan.features, dtype=np.intp)
     problem = problem.on(problem.data.subset(features))
     if releases.screen is not None:
         screened = np.sort(screen_features(problem, releases.screen, contributions, source))
@@ -53,20 +53,25 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
     length = typical_length(problem, releases.length_eta, source)
     whole = private_standard(problem, length, releases.moments_noise, contributions, source)
     places, standard = np.arange(len(features)), whole
-    mask = np.tile(plan.variables.subset(features).at_quantiles(whole.centre), (loss.outputs, 1))
+    mask, variables = np.ones((loss.outputs, len(features)), dtype=bool), _among(plan.variables, features)
+    if variables is not None:
+        mask &= variables.at_quantiles(whole.centre)
     at, traces = Weights(np.zeros(mask.shape), start_intercept(whole.rates)), list[Trace]()
     for stage in releases.stages:
         used = np.flatnonzero(mask.any(axis=0))
         places, mask, standard = places[used], mask[:, used], standard.subset(used)
-        problem, variables = problem.on(problem.data.subset(used)), plan.variables.subset(features[places])
-        descent = prepare_descent(loss, standard, mask, problem.n_rows, stage.pace, contributions, variables.signs)
+        problem, variables = problem.on(problem.data.subset(used)), _among(plan.variables, features[places])
+        signs = None if variables is None else variables.signs
+        descent = prepare_descent(loss, standard, mask, problem.n_rows, stage.pace, contributions, signs)
         path = noisy_descent(problem, standard, Weights(at.coef[:, used], at.intercept), descent, source)
         at = path.landing.at
         traces.append(Trace(path, mask, places))
         chances = null_chances(traces, whole, plan.leaning).at(places)
         ranked = mean_landing(traces, places) * (1 - chances.likely)
-        mask = largest(ranked, most_important(ranked, mask, standard, variables, stage.variables), stage.kept)
-    kept = clear_of_noise(mask, standard, chances, variables if plan.declared else None)
+        if variables is not None:
+            mask = most_important(ranked, mask, standard, variables, stage.variables)
+        mask = largest(ranked, mask, stage.kept)
+    kept = clear_of_noise(mask, standard, chances, variables)
     kept = kept if kept.any() else largest(ranked, mask, 1)
     if loss.outputs > 1:
         weights = Weights(np.where(kept, at.coef, 0.0), at.intercept)
@@ -76,15 +81,15 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
             curvature = noisy_curvature(
                 problem, standard, at, descent.clip, releases.curvature_noise, contributions, source
             )
-        estimate = estimate_weights(path, curvature, standard, variables)
-        if curvature is None and plan.declared:
-            estimate = estimate.widened(len(set(variables.owners)))
-        covers = _COVERED.format("" if curvature is not None else _UNCORRELATED[plan.declared])
-        candidates = plan.variables.subset(plan.features)
-        known = Judgement(estimate, standard, variables, chances, candidates, covers)
+        known = judgement(plan, path, curvature, standard, variables, chances)
         pointing = in_known_direction(known, kept[0])
         weights = judged(known, pointing, false_discovery_rates(known, pointing), plan.false_discoveries)
     return in_public_units(weights, standard, features[places], shape)
+
+
+def _among(variables: Variables | None, features: NDArray[np.intp]) -> Variables | None:
+    """The variables of some of the features, if any were declared."""
+    return None if variables is None else variables.subset(features)
 
 
 def screen_features(problem: Problem, screen: Screen, contributions: int, source: Source) -> NDArray[np.intp]:
@@ -147,15 +152,40 @@ def start_intercept(rates: FloatArray) -> FloatArray:
 class Judgement(NamedTuple):
     """What weights are judged by: their estimate, what their features are, their chances of being noise.
 
-    ``candidates`` are the variables with all features that there were; ``covers`` says what intervals cover.
+    ``candidates`` is the number of features that there were, ``sizes`` that of each variable, where variables were
+    declared; ``covers`` says what intervals cover.
     """
 
     estimate: Estimate
     standard: Standard
-    variables: Variables
     chances: NullChances
-    candidates: Variables
+    candidates: int
     covers: str
+    variables: Variables | None = None
+    sizes: NDArray[np.intp] | None = None
+
+
+def judgement(
+    plan: SelectRefitPlan,
+    path: Path,
+    curvature: Curvature | None,
+    standard: Standard,
+    variables: Variables | None,
+    chances: NullChances,
+) -> Judgement:
+    """Return what the weights of the last descent, along ``path``, are judged by.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    estimate = estimate_weights(path, curvature, standard, variables)
+    if curvature is None and variables is not None:
+        estimate = estimate.widened(len(set(variables.owners)))
+    covers = _COVERED.format("" if curvature is not None else _UNCORRELATED[variables is not None])
+    whole = None if plan.variables is None or plan.features is None else plan.variables.subset(plan.features)
+    sizes = None if whole is None else whole.sizes
+    return Judgement(estimate, standard, chances, plan.n_features, covers, variables, sizes)
 
 
 def judged(known: Judgement, kept: NDArray[np.bool_], rates: FloatArray, false_discoveries: float | None) -> Weights:
@@ -183,6 +213,8 @@ def in_known_direction(known: Judgement, kept: NDArray[np.bool_]) -> NDArray[np.
     -------
     Post-processing.
     """
+    if known.variables is None:
+        return kept
     signs = np.array(known.variables.signs)
     while True:
         wrong = np.zeros_like(kept)
@@ -201,24 +233,27 @@ def false_discovery_rates(known: Judgement, kept: NDArray[np.bool_]) -> FloatArr
     """
     rates = np.ones(len(kept))
     law, careful = known.estimate.keeping(kept), known.chances.careful[0, kept]
-    rates[kept] = q_values(law, careful, known.candidates.n_features, must_tell=may_be_empty(known.standard)[kept])
+    rates[kept] = q_values(law, careful, known.candidates, must_tell=may_be_empty(known.standard)[kept])
     return rates
 
 
-def variable_evidence(known: Judgement, kept: NDArray[np.bool_]) -> VariableEvidence:
+def variable_evidence(known: Judgement, kept: NDArray[np.bool_]) -> VariableEvidence | None:
     """Return how much each variable moves the score and how sure that is, and the joint law of the kept weights.
+
+    None where no variables were declared.
 
     Privacy
     -------
     Post-processing.
     """
+    if known.variables is None or known.sizes is None:
+        return None
     law, standard = known.estimate.keeping(kept), known.standard
-    sizes = np.array([len(places) for places in known.candidates.places])
     left = known.variables.subset(np.flatnonzero(kept))
     coef = np.zeros((1, len(kept)))
     coef[0, kept] = law.mean[:-1] / standard.scale[kept]
     return VariableEvidence(
-        variable_q_values(law, known.chances.careful[0, kept], left, sizes),
+        variable_q_values(law, known.chances.careful[0, kept], left, known.sizes),
         known.variables.importances(coef, standard.centre, standard.variance),
         standard.centre[kept] / standard.scale[kept],
         law.covariance[:-1, :-1],

@@ -92,9 +92,9 @@ class Releases:
 class SelectRefitPlan:
     """How one fit will spend its budget, from public quantities alone.
 
-    ``leaning`` is how many more features count as noise where weights are to be called real; ``variables`` which
-    features belong together, ``declared`` whether that was said, and ``features`` which of them take part;
-    ``false_discoveries``, if given, the false-discovery rate up to which weights are kept.
+    ``leaning`` is how many more features count as noise where weights are to be called real; ``n_features`` how many
+    there are to choose from; ``variables`` which belong together, if that was said, and ``features`` those of them
+    that take part; ``false_discoveries``, if given, the false-discovery rate up to which weights are kept.
 
     Privacy
     -------
@@ -107,9 +107,9 @@ class SelectRefitPlan:
     events: tuple[Event, ...]
     spent: Budget
     leaning: float
-    variables: Variables
-    features: tuple[int, ...]
-    declared: bool
+    n_features: int
+    variables: Variables | None = None
+    features: tuple[int, ...] | None = None
     false_discoveries: float | None = None
 
 
@@ -144,19 +144,22 @@ def plan_select_refit(
     -------
     Data-independent.
     """
-    alone = variables is None
-    variables = Variables.of_labels(range(n_features)) if variables is None else variables
     records, rho_left = n_rows / neighbours.contributions, accounting.rho_left(budget)
-    features = variables.thinned(_most_steps(_signal(records, rho_left), variables))
-    wished = int((_FEATURES if alone else _FEATURES_OF_VARIABLES) * math.sqrt(len(features)))
-    many = n_features if alone else max(_FEWEST_VARIABLES, int(_VARIABLES * math.sqrt(len(variables.names))))
+    if variables is None:
+        features, taking_part, count, many = None, n_features, n_features, n_features
+        wished = int(_FEATURES * math.sqrt(n_features))
+    else:
+        features = tuple(variables.thinned(_most_steps(_signal(records, rho_left), variables)).tolist())
+        taking_part, count = len(features), len(variables.names)
+        many = max(_FEWEST_VARIABLES, int(_VARIABLES * math.sqrt(count)))
+        wished = int(_FEATURES_OF_VARIABLES * math.sqrt(taking_part))
     layout = _Layout(
         records,
-        len(features),
+        taking_part,
         outputs,
         wished if max_features is None else max_features,
-        min(len(variables.names), many if max_variables is None else max_variables),
-        len(variables.names),
+        min(count, many if max_variables is None else max_variables),
+        count,
         rho_left,
     )
     rho = accounting.most_within(budget, lambda rho: layout.releases(rho).events, layout.rho)
@@ -170,9 +173,9 @@ def plan_select_refit(
         releases.events,
         spent,
         leaning,
+        taking_part,
         variables,
-        tuple(features.tolist()),
-        not alone,
+        features,
         false_discoveries,
     )
 

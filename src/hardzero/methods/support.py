@@ -46,6 +46,8 @@ def most_important(
     -------
     Post-processing.
     """
+    if count >= len(variables.names):
+        return mask
     weights = np.where(mask, coef, 0.0) / standard.scale
     importances = variables.importances(weights, standard.centre, standard.variance)
     chosen = np.argsort(-importances, kind="stable")[:count]
