@@ -164,7 +164,7 @@ MUTANTS = (
         "one record changes the rounding of all others",
         _REFERENCE,
         "        block *= factor[part]\n",
-        "        block *= _FEATURE_ONE / np.maximum(np.abs(block).max(axis=0, initial=0.0), 1e-9)\n",
+        "        block *= FEATURE_ONE / np.maximum(np.abs(block).max(axis=0, initial=0.0), 1e-9)\n",
         in_file("kernels/test_descent_loops", "test_tables_are_scaled_to_the_same_whole_numbers"),
     ),
     Mutant(
