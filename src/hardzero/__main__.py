@@ -18,20 +18,22 @@ def main() -> None:
         app()
     except BaseException as error:
         if (signum := interrupts.received()) is not None:
-            _end(error, 128 + signum)
+            _end(128 + signum)
         if not isinstance(error, ModuleNotFoundError) or error.name not in ("typer", "rich", "click"):
             raise
         sys.exit(f"the command line needs {error.name}, which is not installed: pip install 'hardzero[cli]'")
 
 
-def _end(error: BaseException, code: int) -> NoReturn:
+def _end(code: int) -> NoReturn:
     """End after an interrupt, whatever a library made of it: an import that failed, for example.
 
     At once, because threads of libraries may still be at work, and would abort the process if Python waited for them.
     """
-    said = isinstance(error, SystemExit) and error.code == code  # by a command, which knows what there is
-    if not said:
-        print("interrupted; nothing was written", file=sys.stderr)
+    # It may have come before the command began, or between its last step and its end, when nobody has said so yet.
+    options = sys.modules.get("hardzero.cli.options")
+    left = getattr(options, "unsaid", lambda: "nothing was written")()
+    if left is not None:
+        print(f"interrupted; {left}", file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

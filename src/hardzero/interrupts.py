@@ -111,7 +111,7 @@ def _once_more(unraisable: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(unraisable)
     elif hasattr(signal, "setitimer"):
         signum = unraisable.exc_value.signum
-        signal.signal(signal.SIGALRM, lambda _, frame: _stop(signum, frame))
+        signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signum))  # which may be held by then
         signal.setitimer(signal.ITIMER_REAL, _SOON)
 
 

@@ -155,6 +155,26 @@ def test_ctrl_c_at_any_time_gives_no_traceback(folder):
         (folder / "report.html").unlink(missing_ok=True)
 
 
+def test_a_signal_between_the_last_step_and_the_end_does_not_hide_what_was_written(folder):
+    """It is raised where the command cannot catch it any more."""
+    code = """
+import contextlib, os, signal, sys
+from hardzero.__main__ import main
+leave = contextlib._GeneratorContextManager.__exit__
+def interrupted(self, *error):
+    if self.gen.__name__ == "clear_messages":
+        os.kill(os.getpid(), signal.SIGINT)
+    return leave(self, *error)
+contextlib._GeneratorContextManager.__exit__ = interrupted
+sys.argv = ["hardzero", "report", "saved.json", "-o", "report.html"]
+main()
+"""
+    done = run([sys.executable, "-c", code], folder)
+    assert (folder / "report.html").exists()
+    assert done.returncode == 130
+    assert done.stderr.endswith("interrupted; complete: report.html\n")
+
+
 def test_a_signal_in_the_middle_of_a_finaliser_is_obeyed_after_it(folder):
     """From which nothing can be raised; Python would print a traceback and go on."""
     code = """
@@ -172,6 +192,31 @@ except KeyboardInterrupt as stop:
 """
     done = run([sys.executable, "-c", code], folder)
     assert (done.stdout, done.stderr) == ("stopped with 143\n", "")
+
+
+def test_a_signal_that_came_in_a_finaliser_is_held_as_others_are(folder):
+    """Raised again by a timer, it must not part what belongs together: a name taken, and noted."""
+    code = """
+import os, signal, time, weakref
+from hardzero import interrupts
+class Thing: pass
+interrupts.listen()
+thing = Thing()
+link = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGTERM))
+together = False
+try:
+    with interrupts.held():
+        pass
+    del thing
+    with interrupts.held():
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end: pass
+        together = True
+except KeyboardInterrupt as stop:
+    print("together" if together else "parted", interrupts.exit_code(stop))
+"""
+    done = run([sys.executable, "-c", code], folder)
+    assert (done.stdout, done.stderr) == ("together 143\n", "")
 
 
 def test_a_signal_that_the_shell_ignores_stays_ignored(folder):

@@ -139,6 +139,7 @@ class Results:
 
     outputs: list[Claim] = field(default_factory=list)
     fitted: bool = False
+    said: bool = False
 
     def output(self, claim: Claim) -> Claim:
         """Note a file that the command is going to write."""
@@ -163,6 +164,14 @@ class Results:
 
 
 _results: ContextVar[Results | None] = ContextVar("results", default=None)
+_noted: list[Results] = []
+"""Those of the command that was called, for whoever has to speak for it."""
+
+
+def unsaid() -> str | None:
+    """Return what an interrupted command has to show for itself, if there was one, unless it has said so."""
+    results = _noted[0] if _noted else Results()
+    return None if results.said else str(results)
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -186,6 +195,7 @@ def clear_messages() -> Iterator[Results]:
         yield outer
         return
     results = Results()
+    _noted[:] = [results]
     token = _results.set(results)
     try:
         yield results
@@ -212,6 +222,7 @@ def _counted(error: Exception) -> str:
 
 def _stop(results: Results, code: int) -> NoReturn:
     with interrupts.held():  # who presses Ctrl-C twice reads the message too
+        results.said = True
         typer.echo(f"interrupted; {results}", err=True)
     raise typer.Exit(code) from None
 
