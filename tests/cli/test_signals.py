@@ -205,8 +205,6 @@ thing = Thing()
 link = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGTERM))
 together = False
 try:
-    with interrupts.held():
-        pass
     del thing
     with interrupts.held():
         end = time.monotonic() + 0.2

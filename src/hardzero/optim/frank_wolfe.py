@@ -67,7 +67,7 @@ class VariableEvidence(NamedTuple):
 class Evidence(NamedTuple):
     """How sure each weight is, in the shape and unit of the weights; what `hardzero.Inference` is made from.
 
-    Standard errors of dropped weights mean nothing. ``variables`` is there for two classes.
+    Standard errors of dropped weights mean nothing. ``variables`` is there where some were declared.
     """
 
     standard_error: FloatArray

@@ -48,9 +48,7 @@ def facts(model: FittedModel) -> dict[str, Any]:
         "standard_errors": None if told is None else error_rows(told),
         "q_values": None if told is None else told.q_value.tolist(),
         "covers": None if told is None else told.covers,
-        "variables": [[_variable(curve) for curve in row] for row in curves_of(model)]
-        if has_variables(model)
-        else None,
+        "variables": _variables(model) if has_variables(model) else None,
     }
 
 
