@@ -14,6 +14,7 @@ from hardzero.schema.columns import Schema, Target
 from hardzero.schema.encoder import SchemaEncoder
 
 from ..models import SCHEMA, made_up, made_up_with_schema, sure, table
+from .changed import changed
 
 COEF = ((0.5, -2.0, 0.0),)
 KNOWN = sure([[0.1, 0.25, None]], [[0.2, 0.01, 1.0]])
@@ -93,14 +94,8 @@ def test_files_of_version_3_say_that_nothing_is_known():
     ],
 )
 def test_what_contradicts_the_weights_is_refused_by_its_place(path, value, problem):
-    content = json.loads(MODEL.to_json())
-    *steps, last = ["inference", *path]
-    part = content
-    for step in steps:
-        part = part[step]
-    part[last] = value
     with pytest.raises(ModelFileError, match=problem):
-        FittedModel.from_json(json.dumps(content))
+        FittedModel.from_json(changed(MODEL, ["inference", *path], value))
 
 
 def told(estimator):

@@ -16,6 +16,7 @@ from hardzero.schema.columns import Schema, Target
 from hardzero.schema.encoder import SchemaEncoder
 
 from ..models import STEPS, made_up, sure, table
+from .changed import changed
 
 AGE = VariableInference("age", 0.01, 1.5, (0, 2), np.array([0.75, 0.25]), np.array([[0.04, -0.01], [-0.01, 0.09]]))
 SEX = VariableInference("sex", 0.5, 0.0, (3,), np.array([0.5]), np.array([[0.01]]))
@@ -89,14 +90,8 @@ def test_version_4_says_that_there_are_none():
     ],
 )
 def test_what_contradicts_the_weights_is_refused_by_its_place(path, value, problem):
-    content = json.loads(MODEL.to_json())
-    *steps, last = ["inference", "variables", *path]
-    part = content
-    for step in steps:
-        part = part[step]
-    part[last] = value
     with pytest.raises(ModelFileError, match=problem):
-        FittedModel.from_json(json.dumps(content))
+        FittedModel.from_json(changed(MODEL, ["inference", "variables", *path], value))
 
 
 def test_every_kept_feature_belongs_to_a_variable():
