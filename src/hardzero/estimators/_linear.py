@@ -18,8 +18,9 @@ from ..data.stacked import StackedData
 from ..model.prediction import LinearPredictions, linear_margins
 from ..model.statement import PrivacyStatement, warn_if_weak
 from ..optim import progress
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Weights
 from ..optim.losses import Logistic, Loss, Softmax, Squared
+from ..optim.problem import Problem
 from . import _input, _labels
 from ._parameters import documented
 

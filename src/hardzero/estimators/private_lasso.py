@@ -5,7 +5,8 @@ from __future__ import annotations
 from .. import checks
 from ..methods.private_lasso import Plan, plan_lasso, private_lasso
 from ..optim.balls import Ball, L1Ball, L1BallPerOutput
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Weights
+from ..optim.problem import Problem
 from ._linear import Shape
 from ._parameters import parameters
 from ._private import PrivateClassifier, PrivateRegressor

@@ -12,7 +12,8 @@ from ..data.variables import Variables
 from ..methods.select_refit import select_and_refit
 from ..methods.select_refit_plan import SelectRefitPlan, plan_select_refit
 from ..model.inference import FALSE_DISCOVERY_RATE
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Weights
+from ..optim.problem import Problem
 from . import PRUNINGS
 from ._inference import WeightInference
 from ._linear import Shape

@@ -20,8 +20,9 @@ from ..estimators.select_refit import SparsePrivateLogisticRegression
 from ..estimators.sparsifier import SparsifierLogisticRegression
 from ..estimators.two_stage import TwoStageLogisticRegression
 from ..methods.private_lasso import Plan
-from ..optim.frank_wolfe import Problem, Weights, open_loop_step
+from ..optim.frank_wolfe import Weights, open_loop_step
 from ..optim.optimum import ExactSolver, PlainFrankWolfe
+from ..optim.problem import Problem
 from .trials import Trial
 
 BOUNDS = (-1, 1)
