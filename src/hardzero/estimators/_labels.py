@@ -15,7 +15,7 @@ FROM_Y = "from-y"
 """The value of ``classes`` that declares the labels found in y to be public."""
 
 _KINDS = {"i": "whole numbers", "u": "whole numbers", "f": "floating-point numbers", "b": "booleans", "U": "text"}
-_GIVEN = "the classes (given)"
+GIVEN = "the classes (given)"
 
 
 def read_labels(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
@@ -156,7 +156,22 @@ def encode_labels(y: NDArray[Any], classes: Any, *, required: bool) -> Encoded:
     places = np.searchsorted(given, y).clip(max=len(given) - 1)
     if not np.all(given[places] == y):
         raise ValueError("y holds labels that are not in classes; add them or remove those rows")
-    return Encoded(given, places, _GIVEN)
+    return Encoded(given, places, GIVEN)
+
+
+def stated_classes(classes: Any) -> NDArray[Any]:
+    """Return classes in order where labels are elsewhere, so that none can be found in them.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if classes is None or (isinstance(classes, str) and classes == FROM_Y):
+        raise ValueError(
+            "classes must be listed for a Dask collection, such as classes=['no', 'yes']: its labels are read by the "
+            "workers only"
+        )
+    return np.sort(_listed_classes(classes))
 
 
 def coded_labels(y: NDArray[Any], classes: Any) -> Encoded:
@@ -171,7 +186,7 @@ def coded_labels(y: NDArray[Any], classes: Any) -> Encoded:
     given = _listed_classes(classes)
     if _KINDS[y.dtype.kind] != _KINDS["i"] or not np.all((y >= 0) & (y < len(given))):
         raise ValueError(f"y must hold places in classes: whole numbers from 0 to {len(given) - 1}")
-    return Encoded(given, y.astype(np.intp), _GIVEN)
+    return Encoded(given, y.astype(np.intp), GIVEN)
 
 
 def refuse_other_labels(labels: NDArray[Any], classes: NDArray[Any]) -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -58,8 +60,24 @@ def say_what_is_missing() -> None:
         )
 
 
+_asked_threads: ContextVar[int | None] = ContextVar("asked_threads", default=None)
+
+
+@contextmanager
+def using_threads(count: int | None) -> Iterator[None]:
+    """Use so many threads meanwhile; None leaves that to the environment."""
+    token = _asked_threads.set(count)
+    try:
+        yield
+    finally:
+        _asked_threads.reset(token)
+
+
 def threads() -> int:
     """Return how many threads may be used."""
+    asked = _asked_threads.get()
+    if asked is not None:
+        return asked
     for name in ("HARDZERO_THREADS", "OMP_NUM_THREADS"):
         if os.environ.get(name, "").isdigit():
             return max(int(os.environ[name]), 1)
