@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..checks import require
 from .keeper import ROWS, BehindError, Change, Command, Drop, IntArray, Keeper, Make, Sum, still_needed
 
 FAN_IN = 8
@@ -163,13 +164,11 @@ class Crew:
 
     def _result(self, future: Any) -> Any:
         """Return what a task gives, with advice where its worker was killed."""
-        from distributed import KilledWorker  # noqa: PLC0415 - an extra
-
         try:
             return future.result()
-        except KilledWorker:
+        except require("distributed", "dask").KilledWorker:
             raise ClusterError(
-                "workers were lost while they read their rows, most likely for want of memory; use smaller partitions "
+                "workers were lost while they read their rows, most likely for want of memory; use smaller parts "
                 "(repartition, or more and smaller files), more workers, or workers with more memory"
             ) from None
 
@@ -227,13 +226,15 @@ def tree(keepers: Sequence[Any], fan_in: int) -> list[tuple[Any, Any]]:
 
 
 @contextmanager
-def scattered(parts: Sequence[Any]) -> Iterator[ClusterRows]:
-    """Keep rows on the workers of the present Dask client meanwhile.
+def scattered(parts: Sequence[Any], client: Any = None) -> Iterator[ClusterRows]:
+    """Keep rows on the workers of a Dask cluster meanwhile.
 
     Parameters
     ----------
     parts : sequence of Delayed
         Each gives the rows of one part, or a `Refused`, whose error is then raised.
+    client : distributed.Client, optional
+        The cluster; that of the client which this process uses, if not given.
 
     Yields
     ------
@@ -244,7 +245,7 @@ def scattered(parts: Sequence[Any]) -> Iterator[ClusterRows]:
     -------
     Sensitive.
     """
-    crew = Crew(present_client(), parts)
+    crew = Crew(present_client() if client is None else client, parts)
     try:
         yield ClusterRows(crew, ROWS)
     finally:
@@ -258,10 +259,9 @@ def present_client() -> Any:
     -------
     Data-independent.
     """
-    import distributed  # noqa: PLC0415 - an extra
-
+    distributed = require("distributed", "dask")
     try:
-        return distributed.default_client()  # type: ignore[no-untyped-call]
+        return distributed.default_client()
     except ValueError:
         raise ClusterError(
             "there is no Dask cluster to fit on; connect to one first: from dask.distributed import Client; "

@@ -21,11 +21,11 @@ from ..model.prediction import LinearPredictions, linear_margins
 from ..model.statement import PrivacyStatement, warn_if_weak
 from ..optim import progress
 from ..optim.frank_wolfe import Weights
-from ..optim.losses import Logistic, Loss, Softmax, Squared
-from ..optim.problem import AnyProblem, Problem
+from ..optim.losses import Loss, Squared
+from ..optim.problem import AnyProblem, Problem, ScatteredProblem
 from . import MODULES, _input, _labels, named
 from ._parameters import documented
-from ._scattered import ClassReader, NumberReader, class_targets, scattered_problem
+from ._scattered import ClassReader, KeptRows, NumberReader, class_loss, class_targets, scattered_problem
 
 if TYPE_CHECKING:
     from ..model import FittedModel
@@ -87,19 +87,34 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         self, X: Any, targets: Any, loss: Loss, bounds: Bounds, n_rows: int
     ) -> AbstractContextManager[AnyProblem]:
         """Return what is to be learnt, its rows here or, as long as they are needed, on a cluster."""
+        if isinstance(X, KeptRows):
+            return nullcontext(ScatteredProblem(X.rows, loss, n_rows, X.n_features))
         if isinstance(X, Collection):
             return scattered_problem(X, targets, loss, bounds, n_rows)
         data = X if isinstance(X, (BoundedData, StackedData)) else BoundedData.from_matrix(X, bounds)
         return nullcontext(Problem(data, targets, loss, stated_rows=n_rows))
 
-    def _collected(self, X: Any, y: Any) -> Collection:
-        """Return the parts of Dask collections, for methods that need no more than sums over rows."""
+    def _note_scaled(self, n_features: int, feature_names: Sequence[str] | None) -> None:
+        """Take note of rows that are scaled to their bounds already."""
+        bounds = Bounds.parse(self.bounds, n_features)
+        if not (np.all(bounds.lower == -1) and np.all(bounds.upper == 1)):
+            raise ValueError(f"bounds must be (-1, 1) for a table that is scaled to them, got {self.bounds!r}")
+        self.n_features_in_ = n_features
+        if feature_names is not None:
+            self.feature_names_in_ = np.array(feature_names, dtype=object)
+
+    def _refuse_scattered(self) -> None:
+        """Refuse rows in several places, unless the method needs no more than sums over them."""
         if not self._takes_collections:
             able = ", ".join(name for name in MODULES if named(name)._takes_collections)
             raise TypeError(
-                f"X is a Dask collection, but {type(self).__name__} needs all rows in one place; give X.compute() "
-                f"and y.compute(), or use one of {able}"
+                f"{type(self).__name__} needs all rows in one place, not in a Dask collection; give X.compute() and "
+                f"y.compute(), or use one of {able}"
             )
+
+    def _collected(self, X: Any, y: Any) -> Collection:
+        """Return the parts of Dask collections."""
+        self._refuse_scattered()
         collection = Collection.of(X, y)
         self._checked(collection.empty, collection.empty, reset=True)
         return collection
@@ -218,13 +233,26 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {fitted_self}
         """
-        bounds = Bounds.parse(self.bounds, data.n_features)
-        if not (np.all(bounds.lower == -1) and np.all(bounds.upper == 1)):
-            raise ValueError(f"bounds must be (-1, 1) for a table that is scaled to them, got {self.bounds!r}")
-        self.n_features_in_ = data.n_features
-        if feature_names is not None:
-            self.feature_names_in_ = np.array(feature_names, dtype=object)
+        self._note_scaled(data.n_features, feature_names)
         return self._fit_rows(data, (data.n_rows, data.n_features), y, coded=coded)
+
+    @documented
+    def fit_kept(self, rows: KeptRows, feature_names: Sequence[str] | None = None) -> Self:
+        """Fit rows that workers of a Dask cluster keep already, within their bounds, with places in ``classes``.
+
+        Parameters
+        ----------
+        rows : KeptRows
+            Rows scaled to [-1, 1]; ``bounds`` must be (-1, 1), because weights are given in these units.
+        feature_names : sequence of str, optional
+            Names of the features.
+
+        {fitted_self}
+        """
+        self._refuse_scattered()
+        self._note_scaled(rows.n_features, feature_names)
+        classes = _labels.listed_classes(self.classes)
+        return self._fit_targets(rows, (rows.n_rows, rows.n_features), None, classes, _labels.GIVEN)
 
     def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any, *, coded: bool = False) -> Self:
         """Fit checked rows, an array or a table, and present the result."""
@@ -249,8 +277,7 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
                 f"Only binary classification is supported. The target has {len(classes)} classes; "
                 "use SparsePrivateLogisticRegression, or fit one class against the rest"
             )
-        loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
-        fitted, plan = self._solve(X, targets, loss)
+        fitted, plan = self._solve(X, targets, class_loss(len(classes)))
         public = (self._size_in_words(*shape), "the bounds of the features", source)
         self.classes_ = classes
         self.coef_ = fitted.coef
@@ -312,13 +339,31 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
 
         {fitted_self}
         """
-        targets: Any
         if is_collection(X):
-            rows = self._collected(X, y)
-            targets, shape = self._reader(), (rows.n_rows, rows.n_features)
-        else:
-            rows = self._checked(X, _input.read_rows(X), reset=True)
-            targets, shape = self._reader()(y, rows.shape[0]), rows.shape
+            parts = self._collected(X, y)
+            return self._fit_targets(parts, (parts.n_rows, parts.n_features), self._reader())
+        rows = self._checked(X, _input.read_rows(X), reset=True)
+        return self._fit_targets(rows, rows.shape, self._reader()(y, rows.shape[0]))
+
+    @documented
+    def fit_kept(self, rows: KeptRows, feature_names: Sequence[str] | None = None) -> Self:
+        """Fit rows that workers of a Dask cluster keep already, within their bounds, as targets are within theirs.
+
+        Parameters
+        ----------
+        rows : KeptRows
+            Rows scaled to [-1, 1]; ``bounds`` must be (-1, 1), because weights are given in these units.
+        feature_names : sequence of str, optional
+            Names of the features.
+
+        {fitted_self}
+        """
+        self._refuse_scattered()
+        self._note_scaled(rows.n_features, feature_names)
+        return self._fit_targets(rows, (rows.n_rows, rows.n_features), None)
+
+    def _fit_targets(self, rows: Any, shape: tuple[int, int], targets: Any) -> Self:
+        """Fit checked rows and targets, and present the result."""
         fitted, plan = self._solve(rows, targets, Squared(checks.positive("radius", self.radius)))
         unit = self._reader().unit
         self.coef_ = fitted.coef[0] * unit

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from ..backends.cluster import Refused, scattered
 from ..backends.collections import Collection
-from ..data.bounded import BoundedData, Bounds, FloatArray
-from ..optim.losses import Loss
-from ..optim.problem import Problem, ScatteredProblem
+from ..checks import require
+from ..data.bounded import BoundedData, Bounds, FloatArray, IntArray
+from ..optim.losses import Logistic, Loss, Softmax
+from ..optim.problem import Problem, Rows, ScatteredProblem
 from . import _input, _labels
 
 
@@ -35,6 +36,16 @@ class ClassReader:
         labels = _labels.read_labels(y, n_rows, self.owner)
         encoded = _labels.encode_labels(labels, self.classes, required=True)
         return class_targets(encoded.places, len(encoded.classes))
+
+
+def class_loss(classes: int) -> Loss:
+    """Return the loss for so many classes.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return Logistic() if classes == 2 else Softmax(classes)
 
 
 def class_targets(places: NDArray[np.intp], classes: int) -> Any:
@@ -70,6 +81,34 @@ class NumberReader:
         return np.clip(target, self.limits.lower[0], self.limits.upper[0])[:, None] / self.unit
 
 
+@dataclass(frozen=True)
+class KeptRows:
+    """Rows that workers keep already, each with the `Problem` of its part.
+
+    Privacy
+    -------
+    Sensitive, but for the number of features.
+    """
+
+    rows: Rows
+    n_rows: int
+    n_features: int
+
+    @classmethod
+    def counted(cls, rows: Rows, n_features: int) -> KeptRows:
+        """Count the rows.
+
+        Privacy
+        -------
+        Sensitive.
+        """
+        return cls(rows, int(rows.total(_row_count)[0]), n_features)
+
+
+def _row_count(problem: Problem) -> IntArray:
+    return np.array([problem.data.n_rows], dtype=np.int64)
+
+
 @contextmanager
 def scattered_problem(
     rows: Collection, read: ClassReader | NumberReader, loss: Loss, bounds: Bounds, n_rows: int
@@ -80,9 +119,7 @@ def scattered_problem(
     -------
     Sensitive. What becomes of a row depends on that row and on public values only.
     """
-    from dask.delayed import delayed  # noqa: PLC0415 - an extra
-
-    make = delayed(part_problem, pure=False)
+    make = require("dask.delayed", "dask").delayed(part_problem, pure=False)
     with scattered([make(X, y, read, loss, bounds) for X, y in rows.parts]) as kept:
         yield ScatteredProblem(kept, loss, n_rows, rows.n_features)
 
