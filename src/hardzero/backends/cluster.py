@@ -141,20 +141,21 @@ class Crew:
 
     def _staff(self, dealt: dict[str, list[int]]) -> None:
         """Read parts on the workers that are to keep them, and let each keep its own."""
+        # Others may stand in for a worker that is lost meanwhile; without that Dask would wait for it for ever.
+        where = {worker: {"workers": [worker], "allow_other_workers": True} for worker in dealt}
         read = {
-            worker: self._client.compute([self._parts[number] for number in numbers], workers=[worker])
+            worker: self._client.compute([self._parts[number] for number in numbers], **where[worker])
             for worker, numbers in dealt.items()
         }
         self._raise_refusals([future for futures in read.values() for future in futures])
-        threads = {worker: facts["nthreads"] for worker, facts in self._workers().items()}
-        keepers = {
-            worker: self._client.submit(
-                Keeper, threads.get(worker, 1), *futures, actor=True, workers=[worker], pure=False
-            )
-            for worker, futures in read.items()
+        futures = {
+            worker: self._client.submit(Keeper, *parts, actor=True, pure=False, **where[worker])
+            for worker, parts in read.items()
         }
+        keepers = {worker: self._result(future) for worker, future in futures.items()}
         self._posts += [
-            _Post(self._result(future), future, worker, dealt[worker]) for worker, future in keepers.items()
+            _Post(keeper, futures[worker], keeper.place().result(), dealt[worker])
+            for worker, keeper in keepers.items()
         ]
 
     def _raise_refusals(self, read: Sequence[Any]) -> None:
@@ -245,11 +246,13 @@ def scattered(parts: Sequence[Any], client: Any = None) -> Iterator[ClusterRows]
     -------
     Sensitive.
     """
-    crew = Crew(present_client() if client is None else client, parts)
-    try:
-        yield ClusterRows(crew, ROWS)
-    finally:
-        crew.close()
+    client = present_client() if client is None else client
+    with client.as_current():  # actors look for their client there
+        crew = Crew(client, parts)
+        try:
+            yield ClusterRows(crew, ROWS)
+        finally:
+            crew.close()
 
 
 def present_client() -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..checks import require
 
 IntArray = NDArray[np.int64]
 
@@ -63,8 +64,6 @@ class Keeper:
 
     Parameters
     ----------
-    threads : int
-        How many threads a sum may use.
     *parts
         Rows, such as a `Problem` each; None stands for no rows.
 
@@ -73,10 +72,14 @@ class Keeper:
     Sensitive. What it returns are sums over all rows that it keeps; it draws no random number and logs nothing.
     """
 
-    def __init__(self, threads: int, *parts: Any) -> None:
-        self._threads = threads
+    def __init__(self, *parts: Any) -> None:
+        self._worker = require("distributed", "dask").get_worker()
         self._kept: dict[int, list[Any]] = {ROWS: [part for part in parts if part is not None]}
         self._heard = 0
+
+    def place(self) -> str:
+        """Return the address of the worker."""
+        return str(self._worker.address)
 
     def heard(self) -> int:
         """Return how many commands have been followed."""
@@ -89,14 +92,14 @@ class Keeper:
         at the same time, and of its own others.
         """
         answers = [keeper.total(start, commands, asked, behind) for keeper, behind in others]
-        with kernels.using_threads(self._threads):
+        with kernels.using_threads(self._worker.state.nthreads):
             self._follow(start, commands)
             sums = [asked.function(kept, *asked.arguments) for kept in self._kept[asked.number]]
         return np.asarray(sum(sums) + sum(answer.result() for answer in answers), dtype=np.int64)
 
     def catch_up(self, commands: Sequence[Command], heard: int) -> None:
         """Follow what is left of the first ``heard`` commands: those whose results are still there."""
-        with kernels.using_threads(self._threads):
+        with kernels.using_threads(self._worker.state.nthreads):
             self._follow(0, commands)
         self._heard = heard
 
