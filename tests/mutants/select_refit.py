@@ -341,6 +341,14 @@ MUTANTS = (
         _SIGMA,
     ),
     Mutant(
+        "descent-slack-of-smaller-tables",
+        "rounding of sums over 2³⁰ rows is not paid for",
+        _DESCENT,
+        "(2 + MAX_ROWS * 2.0**-28)",
+        "(2 + MAX_ROWS * 2.0**-32)",
+        _SIGMA,
+    ),
+    Mutant(
         "curvature-not-charged",
         "a release is left out of the events",
         _PLAN,
@@ -428,6 +436,14 @@ MUTANTS = (
         "slack = _SLACK * math.ceil(math.sqrt(size * (size + 1) / 2))",
         "slack = 0",
         _CURVATURE_SIGMA,
+    ),
+    Mutant(
+        "curvature-slack-of-smaller-tables",
+        "rounding of sums over 2³⁰ rows is not paid for",
+        _CURVATURE,
+        "_SLACK = 512",
+        "_SLACK = 32",
+        in_file("optim/test_curvature", "test_the_allowance_covers_the_largest_table"),
     ),
     Mutant(
         "curvature-without-noise",

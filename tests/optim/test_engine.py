@@ -87,7 +87,9 @@ def test_codes_in_use_are_as_fresh_as_promised_and_sums_are_theirs(loss):
         for t in range(STEPS):
             engine.refresh(t, np.zeros(loss.outputs), RESIDUAL_ONE, tolerance)
             present = residual_codes(loss, table.columns() @ coef.T, y, RESIDUAL_ONE)
-            assert np.abs(present - engine.codes).max() <= tolerance + 1  # one more for margins computed in another way
+            assert (
+                np.abs(present - engine.codes).max() <= tolerance + 1
+            )  # one more for margins computed in another way
             held = engine.features[:5000]
             assert np.array_equal(engine.gradient[:, :5000], table.gradient(engine.codes)[:, held])
             assert np.all(engine.gradient[:, 5000:] == NOBODY)
