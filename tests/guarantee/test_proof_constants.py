@@ -767,6 +767,24 @@ def test_limits_of_clipping_and_of_weights_that_do_not_look_at_the_label():
         assert weighted / true == pytest.approx(1, abs=1e-9)
 
 
+@pytest.mark.parametrize("rate", [0.5, 0.1, 0.01])
+def test_what_rounding_towards_zero_takes_from_a_mean_residual(rate):
+    """unbiased-weights.md, doubts: (p - ½)·2⁻¹⁶ for a share p of ones; five standard errors of 300,000 roundings."""
+    n, rng = 300_000, np.random.default_rng(5)
+    margins = math.log(rate / (1 - rate)) + rng.normal(0, 0.5, (n, 1))
+    y = (rng.random((n, 1)) < expit(margins)).astype(float)
+    codes, _ = kernels.weighted_codes(margins, np.zeros(1), y, np.ones((n, 1)), 10.0, RESIDUAL_ONE)
+    lost = np.mean(codes / RESIDUAL_ONE - (expit(margins) - y)) * RESIDUAL_ONE
+    assert lost == pytest.approx(y.mean() - 0.5, abs=5 / math.sqrt(12 * n))
+
+
+@pytest.mark.parametrize(("rate", "rows"), [(0.1, 2.4e9), (0.01, 1.8e8), (0.001, 1.7e7)])
+def test_from_how_many_rows_on_that_is_more_than_the_sampling_error(rate, rows):
+    bias = (0.5 - rate) / RESIDUAL_ONE
+    assert rate * (1 - rate) / bias**2 == pytest.approx(rows, rel=0.02)
+    assert 1 / (2 * math.sqrt(10**9)) > 1 / RESIDUAL_ONE
+
+
 @given(st.floats(0, 1), st.floats(1, 100), st.floats(1.1, 100))
 @SMALL
 def test_sampling_is_at_most_the_released_curvature(chance, square, expected):

@@ -230,7 +230,7 @@ def test_more_rows_than_rounding_leaves_room_for_are_refused_by_their_public_num
         assert np.all(np.isfinite(perturbed_logistic(stated, np.zeros(2), plan, 1, SeededSource(0))))
         if many:
             unread = ClippedRows(SimpleNamespace(n_rows=many, data=few.problem.data), None, 1.0)
-            with pytest.raises(ValueError, match="200000000 rows of length 1 are too many .* a larger l2_penalty"):
+            with pytest.raises(ValueError, match=r"200000000 rows of length 1 are too many .* a larger l2_penalty"):
                 perturbed_logistic(unread, np.zeros(2), plan, 1, SeededSource(0))
 
 
