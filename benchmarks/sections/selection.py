@@ -18,7 +18,7 @@ from hardzero.privacy.randomness import Source, SystemSource
 
 TITLE = "Selection"
 ETA = 0.0156  # ε = 1, δ = 1e-5, T = 1000
-SENSITIVITY = 2**36
+SENSITIVITY = 2**32
 SIZES = {"full": (10_000, 100_000, 1_360_000), "quick": (10_000, 100_000), "tiny": (1_000,)}
 SPREADS = (10, 1000)  # standard deviation of the scores, in sensitivities
 TARGET = 100

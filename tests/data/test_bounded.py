@@ -202,7 +202,7 @@ class TestGradient:
     @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
     def test_the_largest_sums_beyond_one_block_are_exact(self, make):
         """All products at their largest, plus one odd unit that double precision would lose beyond 2⁵³."""
-        n_rows = 3 * 2**17
+        n_rows = 2**53 // (RESIDUAL_ONE * FEATURE_ONE) + 2**17
         residuals = np.full((n_rows, 1), RESIDUAL_ONE)
         residuals[-1] = 1
         X = np.ones((n_rows, 1))

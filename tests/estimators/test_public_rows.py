@@ -2,6 +2,8 @@
 
 import pytest
 
+from hardzero.data.bounded import MAX_ROWS
+
 from ..guarantee.private_fits import CASES, fitted, records
 
 EVERY_ESTIMATOR = pytest.mark.parametrize(
@@ -22,7 +24,7 @@ def test_the_others_take_none(case, relation):
         fitted(case, records(case, 1), neighbours=relation, n_rows=300)
 
 
-@pytest.mark.parametrize(("n_rows", "error"), [(0, ValueError), (2.5, TypeError), (2**26 + 1, ValueError)])
+@pytest.mark.parametrize(("n_rows", "error"), [(0, ValueError), (2.5, TypeError), (MAX_ROWS + 1, ValueError)])
 @EVERY_ESTIMATOR
 def test_it_must_be_a_number_of_rows(case, n_rows, error):
     with pytest.raises(error, match="n_rows must be"):

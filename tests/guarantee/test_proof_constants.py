@@ -314,7 +314,8 @@ def test_residual_sums_move_no_further_than_charged(seed, classes, size):
 def test_the_charge_for_residual_sums_is_nearly_reached():
     loss = Softmax(5)
     codes = residual_codes(loss, np.array([[60.0, 0, 0, 0, 0]]), np.array([1]), RESIDUAL_ONE)
-    assert np.linalg.norm(codes) >= 0.99999 * residual_sum_sensitivity(loss, RESIDUAL_ONE)
+    charged = residual_sum_sensitivity(loss, RESIDUAL_ONE)
+    assert np.linalg.norm(codes) >= charged - 1 - math.sqrt(5) / 2  # a ceiling, and half a unit for each class
 
 
 # accounting.md
@@ -539,7 +540,7 @@ def test_explicit_utility_bound(eta, n_iter, contributions):
     theta = 2 * radius * 2 * p * int(table.weights[-1]) / int(table.weights[0])
     first = 2 * (value(np.zeros((1, p))) - least) / ((n_iter + 1) * (n_iter + 2))
     bound = first + 2 * radius**2 / (n_iter + 2) + b * (1.002 * math.log(2 * p) + 0.005)
-    bound += 2.0**-20 * (1 + 2.0**-8) * radius + theta
+    bound += 2.0**-16 * (1 + 2.0**-8) * radius + theta
     assert np.mean(gaps) <= bound
     assert np.mean(gaps) >= 0
     if eta == 1.0:
@@ -571,7 +572,7 @@ def test_sparsifier_bound_grows_as_fewer_are_kept():
 @pytest.mark.parametrize("candidates", [2, 2**20])
 def test_constants_of_one_selections_utility(eta, candidates):
     """Section 4(b): s·((ln N + 2τ)/r + 1) ≤ (2Δ/η)·(1.002·ln N + 0.005), from the table itself."""
-    levels, sensitivity = weight_table(eta, candidates).levels, 2**28
+    levels, sensitivity = weight_table(eta, candidates).levels, 2**24
     tau = 2.0 ** -max(math.ceil(math.log2(2.0**13 / eta)), 4) + 2.0**-45
     unit, rate = -(-sensitivity // levels), (eta - 4 * tau) / (2 * levels)
     log_n = math.log(candidates)
@@ -680,7 +681,8 @@ def test_a_row_of_typical_length_reaches_the_bound():
         np.zeros((1, 1)), np.zeros(1), np.ones((1, 1)), np.full((1, 1), 4 * clip**2), clip * (1 - 1e-9), RESIDUAL_ONE
     )
     length = math.hypot(int(codes[0, 0]) * 2 * clip, int(bends[0, 0]) / 2)
-    assert length == pytest.approx(math.hypot(clip, 1 / 8) * RESIDUAL_ONE, rel=1e-5)
+    bound = math.hypot(clip, 1 / 8) * RESIDUAL_ONE
+    assert bound - 2 * clip - 1 / 2 < length <= bound  # rounding towards zero takes less than one unit of either code
 
 
 def test_how_much_larger_the_bound_of_a_descent_is_than_need_be():
@@ -734,17 +736,16 @@ def test_rounding_of_the_largest_sums_of_a_curvature(beside):
     factor = math.sqrt(2) if beside else 1.0
     most = MAX_ROWS * 2**30 // (2 if beside else 1)
     rng = np.random.default_rng(0)
-    sums = most - rng.integers(0, 2**20, 20_000)
+    sums = most - rng.integers(0, 2**24, 20_000)
     released = np.rint(sums * factor).astype(np.int64)
     errors = [abs(int(r) - Fraction(factor) * int(s)) for r, s in zip(released, sums, strict=True)]
-    bound = (2 * factor + 4 if beside else 4) + 0.5
+    bound = (32 * factor + 64 if beside else 64) + 0.5
     assert 0.9 * (bound - 0.5) <= max(errors) <= bound
-    assert 2 * bound <= (14.7 if beside else 9) < released_curvature._SLACK
-    assert (
-        2 * (4 * math.sqrt(2) + 8 + 0.5) <= 28.4 < released_curvature._SLACK
-    )  # without the bound by the mean of two squares
+    assert 2 * bound <= (219.6 if beside else 129) < released_curvature._SLACK
+    # Without the bound by the mean of two squares.
+    assert 2 * (64 * math.sqrt(2) + 128 + 0.5) <= 438.1 < released_curvature._SLACK
     assert 2**14 * 2**30 < 2**53
-    assert MAX_ROWS * 2**30 == 2**56
+    assert MAX_ROWS * 2**30 == 2**60
     assert abs(Fraction(math.sqrt(2)) ** 2 / 2 - 1) <= 1.4 * Fraction(1, 2**53)
 
 
@@ -764,6 +765,24 @@ def test_limits_of_clipping_and_of_weights_that_do_not_look_at_the_label():
         clipped, weighted = (brentq(mean_gradient, 1e-3, 20, args=(true, free)) for free in (False, True))
         assert clipped / true == pytest.approx(factor, abs=0.005)
         assert weighted / true == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.1, 0.01])
+def test_what_rounding_towards_zero_takes_from_a_mean_residual(rate):
+    """unbiased-weights.md, doubts: (p - ½)·2⁻¹⁶ for a share p of ones; five standard errors of 300,000 roundings."""
+    n, rng = 300_000, np.random.default_rng(5)
+    margins = math.log(rate / (1 - rate)) + rng.normal(0, 0.5, (n, 1))
+    y = (rng.random((n, 1)) < expit(margins)).astype(float)
+    codes, _ = kernels.weighted_codes(margins, np.zeros(1), y, np.ones((n, 1)), 10.0, RESIDUAL_ONE)
+    lost = np.mean(codes / RESIDUAL_ONE - (expit(margins) - y)) * RESIDUAL_ONE
+    assert lost == pytest.approx(y.mean() - 0.5, abs=5 / math.sqrt(12 * n))
+
+
+@pytest.mark.parametrize(("rate", "rows"), [(0.1, 2.4e9), (0.01, 1.8e8), (0.001, 1.7e7)])
+def test_from_how_many_rows_on_that_is_more_than_the_sampling_error(rate, rows):
+    bias = (0.5 - rate) / RESIDUAL_ONE
+    assert rate * (1 - rate) / bias**2 == pytest.approx(rows, rel=0.02)
+    assert 1 / (2 * math.sqrt(10**9)) > 1 / RESIDUAL_ONE
 
 
 @given(st.floats(0, 1), st.floats(1, 100), st.floats(1.1, 100))
@@ -825,19 +844,19 @@ def test_rounding_of_the_perturbed_minimum_stays_within_three_gaps():
 
 
 def test_slack_of_the_descent_covers_the_largest_table():
-    """Section 9 of select-refit.md, for the least scale: the code allows 2 + 2^26·2^-24 units a coordinate."""
+    """Section 9 of select-refit.md, for the least scale: the code allows 2 + 2^30·2^-28 units a coordinate."""
     u, scale = Fraction(1, 2**53), Fraction(2, 100)
 
     def apart(n):
-        largest = n * 2**20
+        largest = n * 2**16
         one_side = (2 * largest * u + 2 * largest * (1 + u) * u) / scale * (1 + u) + 2 * largest * u / scale
         return 1 + 2 * one_side
 
     assert apart(MAX_ROWS) == pytest.approx(5.69, abs=0.005)
-    assert apart(MAX_ROWS) <= 2 + MAX_ROWS * Fraction(1, 2**24) == 6
-    assert (apart(2**24) - 1) == pytest.approx(1.1719, abs=5e-5)
-    assert apart(7.15e7) < 6 < apart(7.17e7)
-    assert math.log2(100 * MAX_ROWS * 2**20) < 52.7
+    assert apart(MAX_ROWS) <= 2 + MAX_ROWS * Fraction(1, 2**28) == 6
+    assert (apart(2**28) - 1) == pytest.approx(1.1719, abs=5e-5)
+    assert apart(1.145e9) < 6 < apart(1.146e9)
+    assert math.log2(100 * MAX_ROWS * 2**16) < 52.7
 
 
 @SMALL
@@ -861,12 +880,12 @@ def test_the_longest_gradient_over_all_labels_is_what_the_weight_is_made_from():
 
 
 def test_slack_of_the_curvature_covers_the_largest_table():
-    """Sums below 2⁵⁶ on the diagonal, 2⁵⁵ beside it: rounded to a double, times √2, rounded to an integer."""
+    """Sums below 2⁶⁰ on the diagonal, 2⁵⁹ beside it: rounded to a double, times √2, rounded to an integer."""
     largest, u, root = MAX_ROWS * 2**30, Fraction(1, 2**53), Fraction(142, 100)
     diagonal = largest * u + Fraction(1, 2)
     beside = largest // 2 * u * root + largest // 2 * (1 + u) * root * u + Fraction(1, 2)
-    assert (2 * diagonal, 2 * beside) == (17, pytest.approx(23.72))
-    assert 2 * max(diagonal, beside) <= 32
+    assert (2 * diagonal, 2 * beside) == (257, pytest.approx(364.52))
+    assert 2 * max(diagonal, beside) <= released_curvature._SLACK == 512
     assert largest * root < 2**62
 
 

@@ -1,5 +1,6 @@
 """The descent's compiled loops and plain NumPy give the same bits, in any storage and with any number of threads."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -267,7 +268,7 @@ def test_the_limit_is_reached_by_the_label_that_fits_least_and_short_rows_are_le
             )
             lengths.append(float(next(squared_gradients(codes, np.full((1, 1), square)))) ** 0.5 / RESIDUAL_ONE)
     labels = max(outputs, 2)
-    assert max(lengths[:labels]) == pytest.approx(limit, rel=1e-4)
+    assert max(lengths[:labels]) == pytest.approx(limit, abs=10 * math.sqrt(outputs) / RESIDUAL_ONE)  # codes lose < 1
     assert min(lengths[:labels]) < 0.6 * limit  # the weight is that of the other label
     chance = (reference.sigmoids if outputs == 1 else reference.softmaxes)(at)
     assert bends == pytest.approx(chance * (1 - chance) * RESIDUAL_ONE, abs=1)  # the short row has weight 1

@@ -103,11 +103,15 @@ def test_many_empty_columns_are_not_reliable_either(epsilon):
     assert real >= 45
 
 
-def test_correlated_features_have_wider_intervals_that_cover():
-    """Correlations of 0.5. 30 weights, of which 97.5 % are covered: fewer than 85 % once in 1,000 sets of seeds."""
+def test_correlated_features_have_wider_intervals_that_cover(fits):
+    """Correlations of 0.5. 30 weights, of which 97.5 % are covered: fewer than 85 % once in 1,000 sets of seeds.
+
+    They are 1.45 times as wide, which six fits tell to 0.03: less than 1.3 times once in a million sets.
+    """
     alike = [fitted(seed, correlation=0.5) for seed in range(6)]
     assert np.mean([covered(model) for model in alike]) >= 0.85
-    assert np.nanmean([model.coef_se_[0, :REAL] for model in alike]) > 0.1
+    wide, narrow = (np.nanmean([model.coef_se_[0, :REAL] for model in some]) for some in (alike, fits))
+    assert wide > 1.3 * narrow
 
 
 def test_rates_come_from_the_careful_view_and_all_candidates(monkeypatch):

@@ -1,6 +1,7 @@
 """Objective perturbation for logistic regression: how exactly it is minimised, and what its plan rests on."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ from scipy import sparse, stats
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from hardzero.data.bounded import FEATURE_ONE
+from hardzero.data.bounded import FEATURE_ONE, MAX_ROWS
 from hardzero.methods import objective
 from hardzero.methods.objective import (
     Perturbation,
@@ -155,6 +156,17 @@ def test_rounding_hides_no_more_of_the_gradient_than_allowed_for(problem):
     )
 
 
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=20), st.integers(0, 10**6))
+def test_sums_of_residuals_lose_no_more_than_their_last_bits(values, seed):
+    """What four pieces of 16 bits leave of a residual, and four roundings; against rational arithmetic."""
+    X = np.random.default_rng(seed).integers(-FEATURE_ONE, FEATURE_ONE, (len(values), 3)) / FEATURE_ONE
+    data = problem_of(Logistic(), X, np.zeros(len(values))).data
+    for found, column in zip(objective._precise_sums(data, np.array(values)), X.T, strict=True):
+        terms = [Fraction(x) * Fraction(value) for x, value in zip(column, values, strict=True)]
+        left = len(values) * Fraction(1, 2**65)
+        assert abs(Fraction(found) - sum(terms)) <= left + 4 * Fraction(1, 2**53) * sum(map(abs, terms), left)
+
+
 def test_weights_too_large_for_exact_margins_are_never_certified():
     rows = rows_of(np.ones((1, 2)), [1])
     assert objective.gradient_rounding(rows, np.array([2.0**21, 1.0]), np.zeros(2), 1.0, np.zeros(2)) == math.inf
@@ -169,8 +181,9 @@ def certified_share(n_rows, size, convexity, features=100):
 
 def test_rounding_leaves_room_for_the_certificate_where_the_proof_page_says_so():
     """Half of the gap is left for the gradient that Newton's method ends with."""
-    assert certified_share(2**26, 0.0, 1.0) < 0.25  # the largest table, at weights of zero
-    assert certified_share(2**26, 34.0, 1.0) < 0.5 < certified_share(2**26, 36.0, 1.0)
+    for n, convexity in ((2**26, 1.0), (MAX_ROWS, 16.0)):
+        assert certified_share(n, 0.0, convexity) < 0.25
+        assert certified_share(n, 34.0, convexity) < 0.5 < certified_share(n, 36.0, convexity)
     for convexity in (1e-3, 1.0, 1e3):
         n = 10**6 * convexity
         assert certified_share(n, 2 + math.sqrt(2 * math.log(2) * n / convexity), convexity) < 0.25
@@ -206,6 +219,19 @@ def test_noise_too_coarse_for_the_gap_is_refused_before_any_record_is_read():
     coarse = Perturbation(1e-9, 3.0, 100.0, ())
     with pytest.raises(ValueError, match="larger epsilon or a larger l2_penalty or coupling"):
         perturbed_logistic(ClippedRows(None, None, 1.0), np.zeros(100), coarse, 1, SeededSource(0))
+
+
+def test_more_rows_than_rounding_leaves_room_for_are_refused_by_their_public_number():
+    """Whatever the records are and however many: half of the gap would be gone before there is any weight."""
+    few = rows_of(np.ones((3, 2)), [0, 1, 1])
+    for convexity, fits, many in ((1.0, 10**8, 2 * 10**8), (10.0, MAX_ROWS, None)):
+        plan = Perturbation(convexity, 1.0, 100.0, ())
+        stated = replace(few, problem=replace(few.problem, stated_rows=fits))
+        assert np.all(np.isfinite(perturbed_logistic(stated, np.zeros(2), plan, 1, SeededSource(0))))
+        if many:
+            unread = ClippedRows(SimpleNamespace(n_rows=many, data=few.problem.data), None, 1.0)
+            with pytest.raises(ValueError, match=r"200000000 rows of length 1 are too many .* a larger l2_penalty"):
+                perturbed_logistic(unread, np.zeros(2), plan, 1, SeededSource(0))
 
 
 # --- The rows -----------------------------------------------------------------------------------------------------

@@ -156,6 +156,25 @@ MUTANTS = (
         in_file("methods/test_objective", "test_the_minimiser_is_missed_by_no_more_than_the_gap"),
     ),
     Mutant(
+        "residuals-of-three-pieces",
+        "what is left of a residual is more than the bound on rounding says",
+        _OBJECTIVE,
+        "_RESIDUAL_LIMBS = 4",
+        "_RESIDUAL_LIMBS = 3",
+        in_file("methods/test_objective", "test_sums_of_residuals_lose_no_more_than_their_last_bits"),
+    ),
+    Mutant(
+        "too-many-rows-by-the-true-number",
+        "under add-remove that number is secret, and the refusal would tell it",
+        _OBJECTIVE,
+        "_rounding_of_rows(rows.problem.n_rows, len(centre), rows.norm, 0.0)",
+        "_rounding_of_rows(rows.problem.data.n_rows, len(centre), rows.norm, 0.0)",
+        in_file(
+            "methods/test_objective",
+            "test_more_rows_than_rounding_leaves_room_for_are_refused_by_their_public_number",
+        ),
+    ),
+    Mutant(
         "gap-noise-not-charged",
         "the noise that hides the gap is left out of the events",
         _OBJECTIVE,

@@ -130,9 +130,9 @@ MUTANTS = (
     Mutant(
         "intercept-over-the-true-number-of-rows",
         "under add-remove that number is secret",
-        _SOLVERS,
-        "return _next_intercept(t, intercept, sums / self.n_rows, margin, loss)",
-        "return _next_intercept(t, intercept, sums / len(codes), margin, loss)",
+        "methods/private_lasso.py",
+        "rule = plan.intercept_rule(problem.n_rows, source)",
+        "rule = plan.intercept_rule(problem.data.n_rows, source)",
         (replayed_by_size(LASSO_INTERCEPT),),
     ),
     Mutant(

@@ -7,6 +7,22 @@ _DATA, _CANONICAL = "data/bounded.py", "data/canonical.py"
 
 MUTANTS = (
     Mutant(
+        "more-rows-than-64-bits-hold",
+        "sums wrap around, and the proofs' allowances for rounding do not hold",
+        _DATA,
+        "MAX_ROWS = 2**30",
+        "MAX_ROWS = 2**32",
+        in_file("data/test_largest_tables", "test_the_largest_sum_is_half_of_what_64_bits_hold"),
+    ),
+    Mutant(
+        "blocks-of-any-number-of-rows",
+        "a table in blocks may hold more rows than the proofs are for",
+        "data/stacked.py",
+        "if sum(block.shape[0] for block in blocks) > MAX_ROWS:",
+        "if sum(block.shape[0] for block in blocks) > 2 * MAX_ROWS:",
+        in_file("data/test_largest_tables", "test_a_row_more_is_refused"),
+    ),
+    Mutant(
         "sparse-values-not-clipped",
         "a value beyond its bound counts as much as it likes",
         _DATA,

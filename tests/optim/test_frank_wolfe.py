@@ -112,7 +112,7 @@ def test_noise_that_vanishes_leaves_the_exact_choice(task, request):
     for selector in (
         ExponentialSelector(1e6, 1, SystemSource()),
         ExponentialSelector(1e6, 2, SystemSource()),
-        LaplaceSelector(FEATURE_ONE, SystemSource()),  # 2⁻²⁰ of one record's contribution
+        LaplaceSelector(FEATURE_ONE, SystemSource()),  # 2⁻¹⁶ of one record's contribution
     ):
         assert np.array_equal(frank_wolfe(problem, ball, 30, selector).coef, expected.coef)
 

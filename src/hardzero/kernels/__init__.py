@@ -155,7 +155,7 @@ def block_tops(values: IntArray, block: int) -> IntArray:
 def column_sums(features: Lines, codes: IntArray | CodeArray) -> IntArray:
     """Sum code times feature over all rows, exactly: (rows, outputs) → (outputs, features).
 
-    Features are whole numbers up to 2¹⁶, codes up to 2²⁰.
+    Features are whole numbers up to 2¹⁶, codes up to 2¹⁶.
     """
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     if _fast is None:
@@ -217,7 +217,7 @@ def add_squares(
 
 
 def square_sums(features: Lines, codes: IntArray | CodeArray) -> IntArray:
-    """Sum code times squared feature over all rows, exactly; codes up to 2²⁰."""
+    """Sum code times squared feature over all rows, exactly; codes up to 2¹⁶."""
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     if _fast is None:
         return reference.square_sums(features.matrix, codes)
@@ -296,7 +296,7 @@ def _packed_flags(table: CodeArray, flagged: IntArray, signs: CodeArray) -> NDAr
 
 
 def split_column_sums(features: SplitColumns, codes: IntArray | CodeArray) -> IntArray:
-    """Sum code times feature over all rows, exactly: (rows, outputs) → (outputs, features); codes up to 2²⁰."""
+    """Sum code times feature over all rows, exactly: (rows, outputs) → (outputs, features); codes up to 2¹⁶."""
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     if _fast is None:
         return reference.column_sums(features.whole(), codes)

@@ -8,7 +8,7 @@ namespace hardzero {
 
 using std::uint32_t;
 
-// So few that codes of up to 2^20 add up within 32 bits.
+// So few that codes of up to 2^16 add up within 32 bits.
 constexpr int64_t BLOCK = 1024;
 constexpr int FEATURE_BITS = 16;
 
@@ -147,7 +147,7 @@ static inline void flag_sums(const Split& split, const int32_t* codes, int64_t s
     }
 }
 
-// Sum of code times feature over a block's rows. Double precision adds so few whole numbers below 2^36 exactly, in any
+// Sum of code times feature over a block's rows. Double precision adds so few whole numbers up to 2^32 exactly, in any
 // order, and converts faster than integers of 64 bits are multiplied.
 static inline int64_t wide_sum(const int32_t* x, const double* codes, int64_t size) {
     const int64_t lanes = 16;

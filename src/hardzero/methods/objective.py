@@ -103,6 +103,13 @@ def perturbed_logistic(
             f"noise of {sigma:.3g} on {len(centre)} features is too coarse for a strong convexity of "
             f"{plan.convexity:.3g}; use a larger epsilon or a larger l2_penalty or coupling"
         )
+    rounding = _UNIT_ROUNDOFF * _rounding_of_rows(rows.problem.n_rows, len(centre), rows.norm, 0.0)
+    if rounding > 0.5 * _GAP * plan.convexity:
+        raise ValueError(
+            f"{rows.problem.n_rows} rows of length {rows.norm:.3g} are too many for a strong convexity of "
+            f"{plan.convexity:.3g}: rounding would hide whether a minimiser is exact enough; use a larger l2_penalty "
+            "or coupling"
+        )
 
     def minimise(linear: FloatArray) -> Sensitive[FloatArray]:
         return Sensitive(minimise_logistic(rows, centre, plan.convexity, linear))
@@ -169,9 +176,13 @@ def gradient_rounding(
         return math.inf
     n, p, longest = rows.problem.data.n_rows, len(w), rows.norm
     size, from_centre = float(np.linalg.norm(w)), float(np.linalg.norm(centre))
-    of_rows = n * longest * (32 + longest * size) + n * math.sqrt(p) * (1 + longest**2) / 32
     of_others = convexity * (size + from_centre) + float(np.linalg.norm(linear))
-    return _UNIT_ROUNDOFF * (of_rows + 4 * of_others)
+    return _UNIT_ROUNDOFF * (_rounding_of_rows(n, p, longest, size) + 4 * of_others)
+
+
+def _rounding_of_rows(n_rows: int, n_features: int, longest: float, size: float) -> float:
+    """Bound the rows' part of that, in units of rounding, at weights of length ``size``."""
+    return n_rows * (longest * (32 + longest * size) + math.sqrt(n_features) * (1 + longest**2) / 32)
 
 
 def _precise_margins(data: Table, w: FloatArray) -> FloatArray:

@@ -99,7 +99,7 @@ def voted_features(problem: Problem, plan: TwoStagePlan, source: Source) -> NDAr
 def block_votes(problem: Problem, plan: TwoStagePlan, owners: IntArray) -> Sensitive[IntArray]:
     """Count for every feature the blocks whose own LASSO gives it one of the largest weights.
 
-    In units so small that dividing one vote into levels loses nothing.
+    In units so small that dividing one vote into levels loses next to nothing.
 
     Privacy
     -------

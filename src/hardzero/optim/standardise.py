@@ -81,7 +81,7 @@ def typical_length(problem: AnyProblem, eta: float, source: Source) -> float:
 def length_scores(problem: AnyProblem, grid: FloatArray) -> Sensitive[IntArray]:
     """Score every length of a grid: the closer the number of rows within it is to nine tenths of all, the higher.
 
-    In units so small that dividing one sensitivity into levels loses nothing.
+    In units so small that dividing one sensitivity into levels loses next to nothing.
 
     Privacy
     -------
