@@ -102,7 +102,7 @@ class KeptRows:
         -------
         Sensitive.
         """
-        return cls(rows, int(rows.total(_row_count)[0]), n_features)
+        return cls(rows, int(rows.total(_row_count).sum()), n_features)
 
 
 def _row_count(problem: Problem) -> IntArray:
