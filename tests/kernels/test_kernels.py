@@ -16,7 +16,7 @@ from scipy.special import expit, softmax
 
 from hardzero import kernels
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData
-from hardzero.kernels import reference
+from hardzero.kernels import parallel, reference
 
 ROOT = Path(__file__).parents[2]
 compiled_only = pytest.mark.skipif(kernels.compiled() is None, reason="the compiled loops are not built here")
@@ -107,7 +107,7 @@ def test_sums_are_exact(n_rows, n_features, density, outputs, data):
 @compiled_only
 @pytest.mark.parametrize("threads", ["1", "2", "3", "7"])
 def test_threads_change_nothing(monkeypatch, threads):
-    monkeypatch.setattr(kernels, "_WORTH_A_THREAD", 50)
+    monkeypatch.setattr(parallel, "_WORTH_A_THREAD", 50)
     monkeypatch.setenv("HARDZERO_THREADS", threads)
     codes = np.random.default_rng(1).integers(-1000, 1000, size=(80, 2))
     for table in tables(80, 53, 0.1, 3):

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import kernels
-from ..kernels import Lines, SplitColumns
+from ..kernels import Lines
 from .canonical import NOT_FINITE, canonical_sparse
+from .packed import Pieces
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -284,8 +285,8 @@ class BoundedData:
         return BoundedData(self.by_feature.matrix[features].T)
 
     def packed(self) -> BoundedData:
-        """Return the same rows, dense ones prepared for many passes over them: a bit for a feature that is 0 or 1."""
-        return self if self._is_sparse else PackedData(self._codes)
+        """Return the same rows, prepared for many passes over them: a bit for a feature that is 0 or 1."""
+        return self if kernels.compiled() is None else PackedData(self)
 
     def with_constant(self) -> BoundedData:
         """Return the same rows with one more feature that is 1 everywhere."""
@@ -318,24 +319,26 @@ class BoundedData:
 
 
 class PackedData(BoundedData):
-    """Dense rows with sums by loops that gain from being called many times.
+    """Rows with sums by loops that gain from being called many times.
 
     Privacy
     -------
     Sensitive.
     """
 
-    def __init__(self, codes: NDArray[np.int32]) -> None:
-        super().__init__(codes)
-        self._split = SplitColumns.of(self.by_feature.matrix)
+    def __init__(self, data: BoundedData) -> None:
+        super().__init__(data.codes)
+        self._pieces = Pieces(data.n_features)
+        self._pieces.add(data.by_feature, np.arange(data.n_features), data.n_rows)
 
     def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
-        return kernels.split_column_sums(self._split, residuals)
+        return self._pieces.column_sums(residuals)
 
     def margins(self, coef: FloatArray) -> FloatArray:
         """Return X·coef' for weights of shape (outputs, features), the same to the last bit as before packing."""
-        return kernels.split_margins(self._split, *whole_weights(coef))
+        margins = self._pieces.margins(*whole_weights(coef))
+        return super().margins(coef) if margins is None else margins
 
 
 def whole_weights(coef: FloatArray) -> tuple[IntArray, float]:

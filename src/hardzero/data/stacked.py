@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import kernels
-from ..kernels import SplitColumns
+from ..kernels import Lines
 from .bounded import MAX_ROWS, BoundedData, Bounds, CodeArray, FloatArray, IntArray, whole_weights
+from .packed import Pieces
 
 Block = Any  # Fortran-ordered NDArray[np.int32] or csc_array of int32
 
 _CACHED = 2**18
 """Entries of a dense block, so that work on it stays in the processor's cache."""
-_PACKED_ROWS = 2**14
-"""Rows that are packed together at least."""
 
 
 class StackedData:
@@ -98,9 +97,7 @@ class StackedData:
 
     def packed(self) -> StackedData:
         """Return the same rows, prepared for many passes: a bit for each indicator, beside the blocks as they are."""
-        if kernels.compiled() is None or any(sparse.issparse(block) for block in self._blocks):
-            return self
-        return PackedStack(self._blocks, self._picked)
+        return self if kernels.compiled() is None else PackedStack(self._blocks, self._picked)
 
     def with_constant(self) -> StackedData:
         """Return the same rows with one more feature that is 1 everywhere."""
@@ -140,7 +137,7 @@ class StackedData:
 
 
 class PackedStack(StackedData):
-    """Dense blocks with sums by loops that gain from being called many times.
+    """Blocks with sums by loops that gain from being called many times.
 
     Privacy
     -------
@@ -149,29 +146,18 @@ class PackedStack(StackedData):
 
     def __init__(self, blocks: Sequence[Block], picked: NDArray[np.intp]) -> None:
         super().__init__(blocks, picked)
-        self._pieces = [(rows, SplitColumns.of(table).alone()) for rows, table in self._tables()]
+        self._pieces = Pieces(len(picked))
+        for block in blocks:
+            self._pieces.add(Lines(block.T if isinstance(block, np.ndarray) else block), picked, block.shape[0])
 
     def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
-        total = np.zeros((residuals.shape[1], self.n_features), dtype=np.int64)
-        for rows, piece in self._pieces:
-            total += kernels.split_column_sums(piece, residuals[rows])
-        return total
+        return self._pieces.column_sums(residuals)
 
     def margins(self, coef: FloatArray) -> FloatArray:
         """Return X·coef' for weights of shape (outputs, features), the same to the last bit as before packing."""
-        whole, unit = whole_weights(coef)
-        return np.concatenate([kernels.split_margins(piece, whole, unit) for _, piece in self._pieces])
-
-    def _tables(self) -> Iterator[tuple[slice, CodeArray]]:
-        """Many blocks at a time, with a line for each feature: calling for few rows takes longer than their sums."""
-        start, waiting = 0, list[Any]()
-        for number, block in enumerate(self._blocks):
-            waiting.append(self._codes(block).T)
-            size = sum(part.shape[1] for part in waiting)
-            if size >= _PACKED_ROWS or number == len(self._blocks) - 1:
-                yield slice(start, start + size), np.ascontiguousarray(np.concatenate(waiting, axis=1))
-                start, waiting = start + size, []
+        margins = self._pieces.margins(*whole_weights(coef))
+        return super().margins(coef) if margins is None else margins
 
 
 def _compact(data: BoundedData) -> list[Block]:

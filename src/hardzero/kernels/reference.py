@@ -128,20 +128,6 @@ def _line(columns: Any, j: int) -> tuple[Any, Any]:
     return columns.indices[part], columns.data[part]
 
 
-def values_found(table: CodeArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say which features are at their bound, at minus their bound, and elsewhere but not at zero in some row."""
-    other = np.any(table & (FEATURE_ONE - 1), axis=1)
-    return np.any(table == FEATURE_ONE, axis=1), np.any(table == -FEATURE_ONE, axis=1), other
-
-
-def packed_flags(table: CodeArray, flagged: IntArray, signs: CodeArray) -> NDArray[np.uint32]:
-    """Return in bit f whether a row has feature ``flagged[f]`` at that sign times its bound, 32 flags to a line."""
-    words = np.zeros((-(-len(flagged) // 32), table.shape[1]), dtype=np.uint32)
-    for f, (feature, sign) in enumerate(zip(flagged, signs, strict=True)):
-        words[f // 32] |= (table[feature] == sign * FEATURE_ONE).astype(np.uint32) << np.uint32(f % 32)
-    return words
-
-
 def margins(columns: Any, weights: IntArray, unit: float) -> FloatArray:
     """Sum feature times weight over all features, all sums below 2⁵³, and give them in units of a power of two."""
     return row_sums(columns, weights).astype(np.float64) * unit
