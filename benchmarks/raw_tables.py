@@ -1,4 +1,4 @@
-"""Raw tables for the command line: a survey of numbers and categories, and a wide file of numbers, with their schemas.
+"""Raw tables for the command line: a survey of numbers and categories, a file of numbers alone, and their schemas.
 
 Both are synthetic and follow from a seed. They have the shape of real tables, not their content.
 
@@ -23,7 +23,7 @@ AT_ONCE = 100_000
 
 NUMBERS = 16
 CATEGORIES = (2, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25, 30, 40, 60, 80, 128)
-"""How many values each category of a survey lists. With one more for others, and the numbers, that is 535 features."""
+"""How many values each category of a survey lists; with one more each, for others, and the numbers: 535 features."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def test_every_sum_is_the_same(store, cuts):
 @pytest.mark.parametrize("rows", [1, 120, 2**14])
 def test_packing_changes_no_sum(store, cuts, rows, monkeypatch):
     """Indicators beside other numbers, packed a few rows at a time or all together."""
-    monkeypatch.setattr(packed_module, "PIECE", rows)
+    monkeypatch.setattr(packed_module, "_rows_of_piece", lambda *_: rows)
     rng = np.random.default_rng(3)
     X = np.sign(rng.uniform(-1, 1, size=(300, P))) * (rng.random((300, P)) < 0.5)
     X[:, 2], X[:, 5] = rng.uniform(-1, 1, size=300), np.abs(X[:, 5])

@@ -12,6 +12,7 @@ from hardzero import kernels
 from hardzero.data import packed as packing
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.data.packed import Pieces
+from hardzero.data.passes import WeighedRows
 from hardzero.data.stacked import StackedData
 from hardzero.kernels import Lines, parallel, reference
 
@@ -92,16 +93,19 @@ def test_squares_have_the_same_bits_in_both_storages(n_rows, n_features, density
         assert np.array_equal(reference.square_sums(lines.matrix, codes.astype(np.int32)), sums)
 
 
-# --- Rows prepared for many passes ------------------------------------------------------------------------------------
+# --- Rows prepared for many passes ----------------------------------------------------------------------------------
 
 
-def packed_in_all_ways(table, piece=packing.PIECE):
+LARGEST = packing._MOST
+
+
+def packed_in_all_ways(table, piece=LARGEST):
     """The same numbers by features packed from both storages, and picked from a table that has more features."""
     n_features, n_rows = table.shape
     order = np.arange(n_features)[::-1]
     more = np.concatenate([table[::-1], np.full((1, n_rows), 77, dtype=np.int32)])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packing, "PIECE", piece)
+        patch.setattr(packing, "_rows_of_piece", lambda *_: piece)
         for wanted, columns in ((table, order[::-1]), (more, order)):
             for lines in both_storages(wanted):
                 pieces = Pieces(n_features)
@@ -149,9 +153,9 @@ def test_margins_at_the_end_of_32_bits(most):
 def test_the_last_row_of_the_largest_piece_counts(n_features, outputs, seed):
     """Rows in lists are numbers of 16 bits."""
     rng = np.random.default_rng(seed)
-    table = np.zeros((n_features, packing.PIECE + 1), dtype=np.int32)
+    table = np.zeros((n_features, LARGEST + 1), dtype=np.int32)
     table[:, -2:] = rng.choice([-FEATURE_ONE, FEATURE_ONE, 5], size=(n_features, 2))
-    codes = rng.integers(-9, 9, size=(packing.PIECE + 1, outputs))
+    codes = rng.integers(-9, 9, size=(LARGEST + 1, outputs))
     for pieces in packed_in_all_ways(table):
         assert np.array_equal(pieces.column_sums(codes), codes.T @ table.T.astype(np.int64))
 
@@ -167,6 +171,22 @@ def test_a_packed_table_sums_as_before(n_rows, n_features, density, outputs, see
         packed = data.packed()
         assert np.array_equal(packed.gradient(residuals), data.gradient(residuals))
         assert np.array_equal(packed.margins(coef), data.margins(coef))
+
+
+@given(row_counts, st.integers(1, 30), densities, st.sampled_from([1, 2, 3, 9]), st.booleans(), seeds)
+def test_sums_in_one_pass_are_those_of_several(n_rows, n_features, density, outputs, large, seed):
+    """Also where weights are too large for it; each row's length, or that of every output's part of it."""
+    rng = np.random.default_rng(seed)
+    codes = table_of(rng, n_rows, n_features, density).T
+    coef = rng.standard_normal((outputs, n_features)) * (1e4 if large else 1.0)
+    targets = rng.integers(0, 2, (n_rows, 1)) * 1.0 if outputs == 1 else rng.integers(0, outputs, n_rows)
+    squares = rng.uniform(0, 9, size=(n_rows, int(rng.choice([1, outputs]))))
+    rows = WeighedRows(rng.standard_normal(outputs), targets, squares, 0.7, RESIDUAL_ONE)
+    residuals, bends = reference.weighted_codes(BoundedData(codes).margins(coef), *rows)
+    expected = residuals.astype(np.int64).T @ codes, residuals.sum(axis=0), bends.sum(axis=0)
+    for data in (BoundedData(codes), BoundedData(sparse.csc_array(codes))):
+        for table in (data, data.packed()):
+            assert all(map(np.array_equal, table.weighted_sums(coef, rows), expected))
 
 
 # --- Codes --------------------------------------------------------------------------------------------------------
@@ -316,20 +336,26 @@ def everything(n_rows=5000, outputs=2):
     table = table_of(rng, n_rows, 9, 0.5)
     codes = rng.integers(-RESIDUAL_ONE, RESIDUAL_ONE, size=(n_rows, outputs))
     coef = rng.standard_normal((outputs, 9))
+    targets = rng.integers(0, 2, (n_rows, 1)) * 1.0 if outputs == 1 else rng.integers(0, outputs, n_rows)
+    rows = WeighedRows(np.zeros(outputs), targets, np.ones((n_rows, 1)), 0.3, RESIDUAL_ONE)
     passes = [
         result
         for stored in (table.T, sparse.csc_array(table.T))
         for data in (BoundedData(stored), BoundedData(stored).packed(), stack_of(stored), stack_of(stored).packed())
-        for result in (data.margins(coef), data.gradient(codes), data.row_squares(coef[0], coef[0] ** 2 + 0.1))
+        for result in (
+            data.margins(coef),
+            data.gradient(codes),
+            data.row_squares(coef[0], coef[0] ** 2 + 0.1),
+            np.hstack([sums.ravel() for sums in data.weighted_sums(coef, rows)]),
+        )
     ]
-    assert all(np.array_equal(result, passes[i % 3]) for i, result in enumerate(passes))
+    assert all(np.array_equal(result, passes[i % 4]) for i, result in enumerate(passes))
     at = passes[0]
-    targets = rng.integers(0, 2, (n_rows, 1)) * 1.0 if outputs == 1 else rng.integers(0, outputs, n_rows)
     weighted = kernels.weighted_codes(at, np.zeros(outputs), targets, np.ones((n_rows, 1)), 0.3, RESIDUAL_ONE)
     squares = kernels.add_squares(Lines(table), np.zeros(9), np.ones(9), np.zeros(9), np.zeros(n_rows))
     scaled = kernels.scaled_codes(table.T / 7.0, np.full(9, -1.0), np.ones(9), np.full(9, 3.0))
     totals, square_sums = kernels.code_totals(weighted[0]), kernels.square_sums(Lines(table), codes[:, 0])
-    return [*passes[:3], *weighted, squares, scaled, totals, square_sums]
+    return [*passes[:4], *weighted, squares, scaled, totals, square_sums]
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
@@ -337,7 +363,7 @@ def everything(n_rows=5000, outputs=2):
 def test_threads_change_nothing(monkeypatch, threads, outputs):
     expected = everything(outputs=outputs)
     monkeypatch.setattr(parallel, "_WORTH_A_THREAD", 50)
-    monkeypatch.setattr(packing, "PIECE", 700)
+    monkeypatch.setattr(packing, "_rows_of_piece", lambda *_: 700)
     monkeypatch.setenv("HARDZERO_THREADS", threads)
     assert all(map(np.array_equal, everything(outputs=outputs), expected))
 

@@ -7,7 +7,6 @@ storage and for any order of summation. That makes sensitivities exact as well, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +20,7 @@ from .. import kernels
 from ..kernels import Lines
 from .canonical import NOT_FINITE, canonical_sparse
 from .packed import Pieces
+from .passes import PackedPasses, Passes, WeighedRows, whole_weights
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -43,7 +43,6 @@ _COLUMNS_AT_ONCE = 64
 _ENTRIES_AT_ONCE = 2**20
 _ROWS_AT_ONCE = 2**14
 _SMALLEST_BOUND = 1e-290
-_WEIGHT_BITS = 20
 _ROUNDING = 1e-9
 """Far above the relative rounding error of any sum taken here."""
 
@@ -133,6 +132,9 @@ class Table(Protocol):
     def margins(self, coef: FloatArray) -> FloatArray:
         """Return X·coef' for weights of shape (outputs, features)."""
 
+    def weighted_sums(self, coef: FloatArray, rows: WeighedRows) -> list[IntArray]:
+        """Sum weighted residuals times features, residuals, and curvatures over all rows, exactly."""
+
     def row_squares(self, centre: FloatArray, scale: FloatArray) -> FloatArray:
         """Squared length of every row after (x - centre)/scale, never too small for rounding."""
 
@@ -158,7 +160,7 @@ class Table(Protocol):
         """Some columns as floating-point numbers in [-1, 1]."""
 
 
-class BoundedData:
+class BoundedData(Passes):
     """Rows within public bounds, scaled to [-1, 1], stored by features, dense or sparse.
 
     Parameters
@@ -318,8 +320,8 @@ class BoundedData:
         return self._codes.indices[part], self._codes.data[part]
 
 
-class PackedData(BoundedData):
-    """Rows with sums by loops that gain from being called many times.
+class PackedData(PackedPasses, BoundedData):
+    """Rows that were packed, beside what they were.
 
     Privacy
     -------
@@ -330,22 +332,6 @@ class PackedData(BoundedData):
         super().__init__(data.codes)
         self._pieces = Pieces(data.n_features)
         self._pieces.add(data.by_feature, np.arange(data.n_features), data.n_rows)
-
-    def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
-        """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
-        return self._pieces.column_sums(residuals)
-
-    def margins(self, coef: FloatArray) -> FloatArray:
-        """Return X·coef' for weights of shape (outputs, features), the same to the last bit as before packing."""
-        margins = self._pieces.margins(*whole_weights(coef))
-        return super().margins(coef) if margins is None else margins
-
-
-def whole_weights(coef: FloatArray) -> tuple[IntArray, float]:
-    """Round weights to whole numbers, (features, outputs), that keep sums below 2⁵³; also the sums' unit."""
-    largest = float(np.abs(coef).sum(axis=1).max(initial=0.0)) + 1.0
-    bits = min(_WEIGHT_BITS, 52 - FEATURE_BITS - math.ceil(math.log2(largest)))
-    return np.rint(np.ldexp(coef, bits)).astype(np.int64).T, 2.0 ** (-bits - FEATURE_BITS)
 
 
 def _dense_codes(X: NDArray[Any], bounds: Bounds) -> NDArray[np.int32]:

@@ -1,12 +1,12 @@
 """Rows prepared for many passes over them: each feature of a piece of the rows in the form that is read fastest.
 
 A feature that is at its bound, at minus its bound or at zero becomes bits, or lists of rows where it is rare; other
-numbers stay as they are, or become lists where most are zero. Sums are of whole numbers, so that packing changes none.
+numbers stay as they are, or become lists where most are zero. Sums are of whole numbers: packing changes none.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..kernels.reference import CodeArray, FloatArray, IntArray
 
-PIECE = 2**14
-"""Rows of a piece at most, so that what is kept for each row stays in the processor's cache."""
+if TYPE_CHECKING:
+    from .passes import WeighedRows
+
+_ENTRIES = 2**18
+"""Of a piece, so that it stays in the processor's cache from one pass to the next."""
+
+_FEWEST, _MOST = 2**10, 2**14
+"""Rows of a piece: with fewer, calls and short lists would take longer than sums."""
 
 _LARGEST_SUM = 2**31
 """Weights that together stay below this can be summed in 32 bits."""
@@ -36,15 +42,17 @@ class Pieces:
         self._work = 0
 
     def add(self, features: kernels.Lines, columns: NDArray[np.intp], n_rows: int) -> None:
-        """Add rows that are stored by features, of which those in ``columns`` are wanted; dense ones are not copied."""
+        """Add rows that are stored by features, of which ``columns`` are wanted; dense numbers are not copied."""
         places = columns.astype(np.int64)
         if features.is_dense:
-            for start in range(0, n_rows, PIECE):
-                self._loops.add_lines(features.matrix[:, start : start + PIECE], places)
-            self._work += n_rows * len(places)
+            work = n_rows * len(places)
+            size = _rows_of_piece(work, n_rows)
+            for start in range(0, n_rows, size):
+                self._loops.add_lines(features.matrix[:, start : start + size], places)
         else:
-            self._loops.add_entries(features.raw, places, n_rows, PIECE)
-            self._work += int(np.diff(features.matrix.indptr)[places].sum())
+            work = int(np.diff(features.matrix.indptr)[places].sum())
+            self._loops.add_entries(features.raw, places, n_rows, _rows_of_piece(work, n_rows))
+        self._work += work
         self._n_rows += n_rows
 
     def column_sums(self, codes: IntArray | CodeArray) -> IntArray:
@@ -56,7 +64,7 @@ class Pieces:
             self._loops.column_sums(short, first, last, part)
             return part
 
-        return np.asarray(sum(kernels.by_parts(self._loops.count, self._work * short.shape[1], sums)))
+        return np.asarray(np.sum(kernels.by_parts(self._loops.count, self._work * short.shape[1], sums), axis=0))
 
     def margins(self, weights: IntArray, unit: float) -> FloatArray | None:
         """Sum feature times weight over all features, exactly, in units: (features, outputs) → (rows, outputs).
@@ -73,3 +81,27 @@ class Pieces:
             lambda first, last: self._loops.margins(short, unit, first, last, margins),
         )
         return np.asarray(margins)
+
+    def weighted_sums(self, weights: IntArray, unit: float, rows: WeighedRows) -> list[IntArray] | None:
+        """Sum weighted residuals times features, residuals and curvatures over all rows, which are read once.
+
+        None if weights are too large for sums of 32 bits.
+        """
+        if np.abs(weights).sum(axis=0).max(initial=0) >= _LARGEST_SUM:
+            return None
+        outputs = weights.shape[1]
+        short = np.ascontiguousarray(weights, dtype=np.int32)
+        kinds = (np.float64, np.float64 if outputs == 1 else np.int64, np.float64)
+        given = [np.ascontiguousarray(part, dtype=kind) for part, kind in zip(rows[:3], kinds, strict=True)]
+
+        def sums(first: int, last: int) -> list[IntArray]:
+            parts = [np.zeros(shape, dtype=np.int64) for shape in ((outputs, self._n_features), outputs, outputs)]
+            self._loops.weighted_sums(short, unit, *given, rows.limit, rows.one, first, last, *parts)
+            return parts
+
+        done = kernels.by_parts(self._loops.count, 2 * self._work * outputs, sums)
+        return [np.asarray(np.sum(parts, axis=0)) for parts in zip(*done, strict=True)]
+
+
+def _rows_of_piece(entries: int, n_rows: int) -> int:
+    return min(max(_ENTRIES * n_rows // max(entries, 1), _FEWEST), _MOST)

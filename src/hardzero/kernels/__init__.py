@@ -19,7 +19,27 @@ from numpy.typing import NDArray
 
 from . import reference
 from .parallel import by_parts, by_rows, on_threads, parts_for, threads, using_threads
-from .reference import FEATURE_ONE, CodeArray, FloatArray, IntArray
+from .reference import CodeArray, FloatArray, IntArray
+
+__all__ = [
+    "Lines",
+    "SlowKernelsWarning",
+    "add_squares",
+    "block_tops",
+    "by_parts",
+    "code_totals",
+    "column_sums",
+    "compiled",
+    "row_sums",
+    "say_what_is_missing",
+    "scaled_codes",
+    "sigmoids",
+    "softmaxes",
+    "square_sums",
+    "threads",
+    "using_threads",
+    "weighted_codes",
+]
 
 
 def _load() -> Any:
@@ -228,11 +248,11 @@ def code_totals(codes: IntArray | CodeArray) -> IntArray:
     """Sum codes over all rows, exactly."""
     if _fast is None or codes.dtype != np.int32:
         return reference.code_totals(codes)
-    codes = np.ascontiguousarray(codes)
+    whole = np.ascontiguousarray(codes)
 
     def totals(first: int, last: int) -> IntArray:
-        part = np.zeros(codes.shape[1], dtype=np.int64)
-        _fast.code_totals(codes, first, last, part)
+        part = np.zeros(whole.shape[1], dtype=np.int64)
+        _fast.code_totals(whole, first, last, part)
         return part
 
-    return np.asarray(sum(by_rows(len(codes), codes.size, totals)))
+    return np.asarray(np.sum(by_rows(len(codes), codes.size, totals), axis=0))

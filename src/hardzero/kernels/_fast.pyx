@@ -1,6 +1,7 @@
 # distutils: language = c++
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Doors to the loops in fast.hpp, engine.hpp, descent.hpp and packed.hpp; callers check shapes, kinds and ranges (kernels/__init__.py)."""
+"""Doors to the loops in fast.hpp, engine.hpp, descent.hpp and packed.hpp;
+callers check shapes, kinds and ranges (kernels/__init__.py)."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -221,6 +222,15 @@ def code_totals(const int32_t[:, ::1] codes, int64_t first, int64_t last, int64_
 # --- Rows prepared for many passes: packed.hpp ----------------------------------------------------------------------
 
 cdef extern from "packed.hpp" namespace "hardzero" nogil:
+    cdef cppclass Weighing:
+        const double* offset
+        const double* targets
+        const int64_t* class_targets
+        const double* squares
+        int64_t squares_step
+        double limit
+        double one
+
     cdef cppclass CPieces "hardzero::Pieces":
         CPieces(int64_t) except +
         void add_lines(const int32_t*, int64_t, const int64_t*, int64_t) except +
@@ -228,6 +238,9 @@ cdef extern from "packed.hpp" namespace "hardzero" nogil:
         int64_t count()
         void column_sums(const int32_t*, int64_t, int64_t, int64_t, int64_t*) except +
         void margins(const int32_t*, int64_t, double, int64_t, int64_t, double*) except +
+        void weighted_sums(
+            const int32_t*, int64_t, double, const Weighing&, int64_t, int64_t, int64_t*, int64_t*, int64_t*
+        ) except +
 
 
 cdef class Pieces:
@@ -277,3 +290,28 @@ cdef class Pieces:
         if last > first and weights.shape[1]:
             with nogil:
                 self.pieces.margins(&weights[0, 0], weights.shape[1], unit, first, last, &margins[0, 0])
+
+    def weighted_sums(
+        self, const int32_t[:, ::1] weights, double unit, const double[::1] offset, targets,
+        const double[:, ::1] squares, double limit, double one, int64_t first, int64_t last, int64_t[:, ::1] sums,
+        int64_t[::1] totals, int64_t[::1] bend_totals,
+    ):
+        """Add sums of weighted residuals times features, of residuals, and of curvatures, over pieces in [first, last)."""
+        cdef const double[:, ::1] chances
+        cdef const int64_t[::1] classes
+        cdef Weighing weighing
+        if last <= first:
+            return
+        if weights.shape[1] == 1:
+            chances = targets
+            weighing.targets = &chances[0, 0]
+        else:
+            classes = targets
+            weighing.class_targets = &classes[0]
+        weighing.offset = &offset[0]
+        weighing.squares, weighing.squares_step = &squares[0, 0], squares.shape[1]
+        weighing.limit, weighing.one = limit, one
+        with nogil:
+            self.pieces.weighted_sums(
+                &weights[0, 0], weights.shape[1], unit, weighing, first, last, &sums[0, 0], &totals[0], &bend_totals[0]
+            )

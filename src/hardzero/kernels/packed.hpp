@@ -1,171 +1,10 @@
-// Rows prepared for many passes. What they give is what fast.hpp gives for the same rows as they are, to the bit: all sums
-// are sums of whole numbers that are held exactly.
+// Passes over packed rows. What they give is what fast.hpp gives for the same rows as they are, to the bit: all sums are
+// sums of whole numbers that are held exactly.
 #pragma once
 
-#include "descent.hpp"
+#include "packing.hpp"
 
 namespace hardzero {
-
-using std::uint16_t;
-
-// A feature that is set in a larger share of the rows than one of so many is a bit of every row, otherwise a list of rows.
-constexpr int64_t RARE = 16;
-// The same for numbers: lists of rows with their values, or a line with all rows.
-constexpr int64_t RARE_NUMBER = 4;
-
-// Features in lists: list l holds the rows, and perhaps the values, of feature features[l].
-struct RowLists {
-    std::vector<int64_t> features, ends{0};
-    std::vector<int32_t> signs;
-    std::vector<uint16_t> rows;
-    std::vector<int32_t> values;
-
-    int64_t count() const { return static_cast<int64_t>(features.size()); }
-    void close(int64_t feature, int32_t sign) {
-        features.push_back(feature);
-        signs.push_back(sign);
-        ends.push_back(static_cast<int64_t>(rows.size()));
-    }
-};
-
-// At most 2^16 rows. A feature that is -1, 0 or 1 times its bound in all of them is one flag or two; a flag says in which
-// rows the feature is at its sign times its bound, as bit f of words[row], 32 flags to a line of words, or as a list of
-// rows (`marks`). Any other feature is a line of numbers (`wide`), or a list of rows and values (`numbers`).
-struct Piece {
-    int64_t start = 0, rows = 0;
-    std::vector<uint32_t> words;
-    std::vector<int64_t> flagged;
-    std::vector<int32_t> signs;
-    RowLists marks, numbers;
-    std::vector<int64_t> wide;
-    std::vector<const int32_t*> lines;  // of the table that was packed, or of `own`
-    std::vector<int32_t> own;
-
-    int64_t flag_count() const { return static_cast<int64_t>(flagged.size()); }
-    int64_t wide_count() const { return static_cast<int64_t>(wide.size()); }
-    const uint32_t* line(int64_t flag) const { return words.data() + flag / 32 * rows; }
-    static uint32_t bit(int64_t flag) { return uint32_t{1} << (flag % 32); }
-    uint32_t* new_flag(int64_t feature, int32_t sign) {
-        const int64_t flag = flag_count();
-        flagged.push_back(feature);
-        signs.push_back(sign);
-        words.resize((flag / 32 + 1) * rows);
-        return words.data() + flag / 32 * rows;
-    }
-};
-
-// How often a line is at its bound and at minus its bound; `other` if it is anywhere else than there or at zero.
-struct Found {
-    int64_t plus = 0, minus = 0;
-    bool other = false;
-};
-
-WIDEST_VECTORS
-static Found find_values(const int32_t* x, int64_t n) {
-    const int32_t one = 1 << FEATURE_BITS;
-    Found found;
-    for (int64_t start = 0; start < n && !found.other; start += BLOCK) {
-        const int64_t end = std::min(start + BLOCK, n);
-        int32_t plus = 0, minus = 0, rest = 0;
-        for (int64_t i = start; i < end; ++i) {
-            plus += x[i] == one;
-            minus += x[i] == -one;
-            rest |= x[i] & (one - 1);
-        }
-        found.plus += plus;
-        found.minus += minus;
-        found.other = rest != 0;
-    }
-    return found;
-}
-
-WIDEST_VECTORS
-static void set_bits(const int32_t* x, int64_t n, int32_t value, uint32_t bit, uint32_t* words) {
-    for (int64_t i = 0; i < n; ++i) words[i] |= x[i] == value ? bit : 0;
-}
-
-// Packs the next feature, given as a line with all rows, which has to stay where it is.
-static void pack_line(Piece& piece, int64_t feature, const int32_t* x) {
-    const Found found = find_values(x, piece.rows);
-    if (found.other) {
-        piece.wide.push_back(feature);
-        piece.lines.push_back(x);
-        return;
-    }
-    for (const int32_t sign : {1, -1}) {
-        const int64_t count = sign > 0 ? found.plus : found.minus;
-        const int32_t value = sign * (1 << FEATURE_BITS);
-        if (count * RARE > piece.rows) {
-            uint32_t* const words = piece.new_flag(feature, sign);
-            set_bits(x, piece.rows, value, Piece::bit(piece.flag_count() - 1), words);
-        } else if (count) {
-            for (int64_t i = 0; i < piece.rows; ++i)
-                if (x[i] == value) piece.marks.rows.push_back(static_cast<uint16_t>(i));
-            piece.marks.close(feature, sign);
-        }
-    }
-}
-
-// Packs the next feature, given by its entries: `rows` rise, and count from `first`.
-static void pack_entries(Piece& piece, int64_t feature, const int32_t* rows, const int32_t* x, int64_t n, int64_t first) {
-    const Found found = find_values(x, n);
-    if (found.other && n * RARE_NUMBER > piece.rows) {
-        const size_t place = piece.own.size();
-        piece.own.resize(place + piece.rows);
-        for (int64_t e = 0; e < n; ++e) piece.own[place + rows[e] - first] = x[e];
-        piece.wide.push_back(feature);
-        return;
-    }
-    if (found.other) {
-        for (int64_t e = 0; e < n; ++e) piece.numbers.rows.push_back(static_cast<uint16_t>(rows[e] - first));
-        piece.numbers.values.insert(piece.numbers.values.end(), x, x + n);
-        piece.numbers.close(feature, 1);
-        return;
-    }
-    for (const int32_t sign : {1, -1}) {
-        const int64_t count = sign > 0 ? found.plus : found.minus;
-        const int32_t value = sign * (1 << FEATURE_BITS);
-        if (count * RARE > piece.rows) {
-            uint32_t* const words = piece.new_flag(feature, sign);
-            const uint32_t bit = Piece::bit(piece.flag_count() - 1);
-            for (int64_t e = 0; e < n; ++e) words[rows[e] - first] |= x[e] == value ? bit : 0;
-        } else if (count) {
-            for (int64_t e = 0; e < n; ++e)
-                if (x[e] == value) piece.marks.rows.push_back(static_cast<uint16_t>(rows[e] - first));
-            piece.marks.close(feature, sign);
-        }
-    }
-}
-
-// A piece of a table with a line for each feature, `stride` apart, features in the order of `columns`.
-static Piece packed_lines(const int32_t* table, int64_t stride, const int64_t* columns, int64_t features, int64_t rows) {
-    Piece piece;
-    piece.rows = rows;
-    for (int64_t j = 0; j < features; ++j) pack_line(piece, j, table + columns[j] * stride);
-    return piece;
-}
-
-// Pieces of a table with entries for each feature, `size` rows each.
-static std::vector<Piece> packed_entries(const Lines& table, const int64_t* columns, int64_t features, int64_t rows,
-                                         int64_t size) {
-    std::vector<Piece> pieces((rows + size - 1) / size);
-    std::vector<int64_t> next(features);  // the first entry of each feature that is in no piece yet
-    for (int64_t j = 0; j < features; ++j) next[j] = table.ends[columns[j]];
-    for (size_t p = 0; p < pieces.size(); ++p) {
-        const int64_t first = static_cast<int64_t>(p) * size, last = std::min(first + size, rows);
-        pieces[p].rows = last - first;
-        for (int64_t j = 0; j < features; ++j) {
-            const int32_t* const from = table.indices + next[j];
-            const int32_t* const end = table.indices + table.ends[columns[j] + 1];
-            const int64_t n = std::lower_bound(from, std::min(from + size, end), last) - from;
-            pack_entries(pieces[p], j, from, table.values + next[j], n, first);
-            next[j] += n;
-        }
-        for (int64_t w = 0; w < pieces[p].wide_count(); ++w)
-            pieces[p].lines.push_back(pieces[p].own.data() + w * pieces[p].rows);
-    }
-    return pieces;
-}
 
 static inline int32_t if_set(uint32_t word, uint32_t bit, int32_t value) { return word & bit ? value : 0; }
 
@@ -188,62 +27,89 @@ static inline void flag_sums(const Piece& piece, const int32_t* codes, int64_t s
     }
 }
 
-// Sum of code times feature over a block's rows. Double precision adds so few whole numbers below 2^36 exactly, in any
-// order, and converts faster than integers of 64 bits are multiplied.
-static inline int64_t wide_sum(const int32_t* x, const double* codes, int64_t size) {
-    const int64_t lanes = 16;
-    double part[lanes] = {};
-    const int64_t end = size - size % lanes;
-    for (int64_t i = 0; i < end; i += lanes)
-        for (int64_t l = 0; l < lanes; ++l) part[l] += x[i + l] * codes[i + l];
-    double total = 0;
-    for (int64_t l = 0; l < lanes; ++l) total += part[l];
-    for (int64_t i = end; i < size; ++i) total += x[i] * codes[i];
-    return static_cast<int64_t>(total);
+// sums[j] += sum of code times feature over a piece's rows, for wide features j, four at a time: codes are read less often.
+static inline void add_wide_sums(const Piece& piece, const int32_t* codes, int64_t* sums) {
+    int64_t w = 0;
+    for (; w + 4 <= piece.wide_count(); w += 4) {
+        const int32_t *const a = piece.lines[w], *const b = piece.lines[w + 1];
+        const int32_t *const c = piece.lines[w + 2], *const d = piece.lines[w + 3];
+        int64_t of_a = 0, of_b = 0, of_c = 0, of_d = 0;
+        for (int64_t i = 0; i < piece.rows; ++i) {
+            const int64_t code = codes[i];
+            of_a += a[i] * code;
+            of_b += b[i] * code;
+            of_c += c[i] * code;
+            of_d += d[i] * code;
+        }
+        sums[piece.wide[w]] += of_a;
+        sums[piece.wide[w + 1]] += of_b;
+        sums[piece.wide[w + 2]] += of_c;
+        sums[piece.wide[w + 3]] += of_d;
+    }
+    for (; w < piece.wide_count(); ++w) sums[piece.wide[w]] += dense_dot(piece.lines[w], codes, piece.rows);
 }
 
-// Sums over lists: not for wide vectors, which fetch from scattered places no faster, on some processors far slower.
-static void add_list_sums(const RowLists& lists, const int32_t* codes, int64_t outputs, int64_t k, int64_t* sums) {
-    for (int64_t l = 0; l < lists.count(); ++l) {
-        int64_t total = 0;
-        if (lists.values.empty()) {
-            for (int64_t e = lists.ends[l]; e < lists.ends[l + 1]; ++e) total += codes[lists.rows[e] * outputs + k];
-            total *= lists.signs[l] * (1 << FEATURE_BITS);
-        } else {
-            for (int64_t e = lists.ends[l]; e < lists.ends[l + 1]; ++e)
-                total += static_cast<int64_t>(lists.values[e]) * codes[lists.rows[e] * outputs + k];
-        }
-        sums[lists.features[l]] += total;
+// Sum of the codes of some rows, four at a time. Not for wide vectors, which fetch from scattered places no faster, and on
+// some processors far slower.
+static inline int64_t mark_sum(const uint16_t* rows, int64_t n, const int32_t* codes) {
+    int64_t a = 0, b = 0, c = 0, d = 0;
+    const uint16_t* const end = rows + n;
+    for (; rows + 4 <= end; rows += 4) {
+        a += codes[rows[0]];
+        b += codes[rows[1]];
+        c += codes[rows[2]];
+        d += codes[rows[3]];
     }
+    for (; rows < end; ++rows) a += codes[*rows];
+    return (a + b) + (c + d);
+}
+
+static inline int64_t number_sum(const uint16_t* rows, const int32_t* x, int64_t n, const int32_t* codes) {
+    int64_t total = 0;
+    for (int64_t e = 0; e < n; ++e) total += static_cast<int64_t>(x[e]) * codes[rows[e]];
+    return total;
+}
+
+// sums[j] += sum over a piece's rows of codes[row] * x[row, j], for features in lists.
+static void add_list_sums(const Piece& piece, const int32_t* codes, int64_t* sums) {
+    const RowLists &marks = piece.marks, &numbers = piece.numbers;
+    for (int64_t l = 0; l < marks.count(); ++l) {
+        const int64_t start = marks.ends[l], size = marks.ends[l + 1] - start;
+        sums[marks.features[l]] +=
+            mark_sum(marks.rows.data() + start, size, codes) * marks.signs[l] * (1 << FEATURE_BITS);
+    }
+    for (int64_t l = 0; l < numbers.count(); ++l) {
+        const int64_t start = numbers.ends[l], size = numbers.ends[l + 1] - start;
+        sums[numbers.features[l]] +=
+            number_sum(numbers.rows.data() + start, numbers.values.data() + start, size, codes);
+    }
+}
+
+// The same for features that are bits or lines, of codes that lie side by side.
+WIDEST_VECTORS
+static void add_line_sums(const Piece& piece, const int32_t* codes, int64_t* sums) {
+    std::vector<int32_t> totals(piece.flag_count() + 3);
+    for (int64_t start = 0; start < piece.rows && piece.flag_count(); start += BLOCK) {
+        flag_sums(piece, codes + start, start, std::min(BLOCK, piece.rows - start), totals.data());
+        for (int64_t f = 0; f < piece.flag_count(); ++f)
+            sums[piece.flagged[f]] += static_cast<int64_t>(totals[f]) * piece.signs[f] * (1 << FEATURE_BITS);
+    }
+    add_wide_sums(piece, codes, sums);
 }
 
 // sums[k, j] += sum over a piece's rows of codes[row, k] * x[row, j].
-WIDEST_VECTORS
-static void add_block_sums(const Piece& piece, const int32_t* codes, int64_t outputs, int64_t features, int64_t* sums) {
-    std::vector<int32_t> apart(outputs * BLOCK), totals(piece.flag_count() + 3);
-    std::vector<double> real(outputs * BLOCK);
-    for (int64_t start = 0; start < piece.rows; start += BLOCK) {
-        const int64_t size = std::min(BLOCK, piece.rows - start);
-        for (int64_t k = 0; k < outputs; ++k) {
-            int32_t* const code = apart.data() + k * BLOCK;
-            for (int64_t i = 0; i < size; ++i) code[i] = codes[(start + i) * outputs + k];
-            for (int64_t i = 0; i < size; ++i) real[k * BLOCK + i] = code[i];
-            flag_sums(piece, code, start, size, totals.data());
-            for (int64_t f = 0; f < piece.flag_count(); ++f)
-                sums[k * features + piece.flagged[f]] +=
-                    static_cast<int64_t>(totals[f]) * piece.signs[f] * (1 << FEATURE_BITS);
-        }
-        for (int64_t w = 0; w < piece.wide_count(); ++w)
-            for (int64_t k = 0; k < outputs; ++k)
-                sums[k * features + piece.wide[w]] += wide_sum(piece.lines[w] + start, real.data() + k * BLOCK, size);
+static void piece_sums(const Piece& piece, const int32_t* codes, int64_t outputs, int64_t features,
+                       std::vector<int32_t>& apart, int64_t* sums) {
+    if (outputs == 1) {
+        add_line_sums(piece, codes, sums);
+        add_list_sums(piece, codes, sums);
+        return;
     }
-}
-
-static void piece_sums(const Piece& piece, const int32_t* codes, int64_t outputs, int64_t features, int64_t* sums) {
-    add_block_sums(piece, codes, outputs, features, sums);
+    apart.resize(piece.rows);
     for (int64_t k = 0; k < outputs; ++k) {
-        add_list_sums(piece.marks, codes, outputs, k, sums + k * features);
-        add_list_sums(piece.numbers, codes, outputs, k, sums + k * features);
+        for (int64_t i = 0; i < piece.rows; ++i) apart[i] = codes[i * outputs + k];
+        add_line_sums(piece, apart.data(), sums + k * features);
+        add_list_sums(piece, apart.data(), sums + k * features);
     }
 }
 
@@ -259,19 +125,20 @@ static inline void add_flags(const Piece& piece, const int32_t* weights, int64_t
     }
 }
 
-// sums[i] += weight times feature, for a block's row i and all wide features, four at a time.
-static inline void add_wide(const Piece& piece, const double* weights, int64_t start, int64_t size, double* sums) {
-    const auto line = [&piece, start](int64_t w) { return piece.lines[w] + start; };
-    int64_t w = 0;
-    for (; w + 4 <= piece.wide_count(); w += 4) {
-        const int32_t *const a = line(w), *const b = line(w + 1), *const c = line(w + 2), *const d = line(w + 3);
-        const double p = weights[w], q = weights[w + 1], r = weights[w + 2], s = weights[w + 3];
-        for (int64_t i = 0; i < size; ++i) sums[i] += (a[i] * p + b[i] * q) + (c[i] * r + d[i] * s);
+// sums[i] += weight times feature, for N wide features from w on as long as there are so many left; returns the next.
+template <int N>
+static inline int64_t add_wide(const Piece& piece, const double* weights, int64_t w, double* sums) {
+    for (; w + N <= piece.wide_count(); w += N) {
+        const int32_t* x[N];
+        double weight[N];
+        for (int n = 0; n < N; ++n) x[n] = piece.lines[w + n], weight[n] = weights[w + n];
+        for (int64_t i = 0; i < piece.rows; ++i) {
+            double total = 0;
+            for (int n = 0; n < N; ++n) total += x[n][i] * weight[n];
+            sums[i] += total;
+        }
     }
-    for (; w < piece.wide_count(); ++w) {
-        const int32_t* const a = line(w);
-        for (int64_t i = 0; i < size; ++i) sums[i] += a[i] * weights[w];
-    }
+    return w;
 }
 
 // Room for the sums of a piece's rows, for one output: those of flags and marks in units of 2^16, and those of numbers.
@@ -284,15 +151,17 @@ struct RowSums {
 static void add_lists(const Piece& piece, const int32_t* weights, int64_t outputs, int64_t k, RowSums& sums) {
     sums.units.assign(piece.rows, 0);
     sums.numbers.assign(piece.rows, 0.0);
-    for (int64_t l = 0; l < piece.marks.count(); ++l) {
-        const int32_t weight = weights[piece.marks.features[l] * outputs + k] * piece.marks.signs[l];
-        for (int64_t e = piece.marks.ends[l]; e < piece.marks.ends[l + 1]; ++e)
-            sums.units[piece.marks.rows[e]] += weight;
+    const RowLists &marks = piece.marks, &numbers = piece.numbers;
+    int32_t* const units = sums.units.data();
+    for (int64_t l = 0; l < marks.count(); ++l) {
+        const int32_t weight = weights[marks.features[l] * outputs + k] * marks.signs[l];
+        const uint16_t* const end = marks.rows.data() + marks.ends[l + 1];
+        for (const uint16_t* row = marks.rows.data() + marks.ends[l]; row < end; ++row) units[*row] += weight;
     }
-    for (int64_t l = 0; l < piece.numbers.count(); ++l) {
-        const double weight = weights[piece.numbers.features[l] * outputs + k];
-        for (int64_t e = piece.numbers.ends[l]; e < piece.numbers.ends[l + 1]; ++e)
-            sums.numbers[piece.numbers.rows[e]] += piece.numbers.values[e] * weight;
+    for (int64_t l = 0; l < numbers.count(); ++l) {
+        const double weight = weights[numbers.features[l] * outputs + k];
+        for (int64_t e = numbers.ends[l]; e < numbers.ends[l + 1]; ++e)
+            sums.numbers[numbers.rows[e]] += numbers.values[e] * weight;
     }
 }
 
@@ -304,10 +173,11 @@ static void finish_margins(const Piece& piece, RowSums& sums, int64_t outputs, d
         double* const numbers = sums.numbers.data() + start;
         add_flags(piece, sums.flag_weights.data(), start, size, units);
         for (int64_t i = 0; i < size; ++i) numbers[i] += units[i] * static_cast<double>(1 << FEATURE_BITS);
-        add_wide(piece, sums.wide_weights.data(), start, size, numbers);
-        double* const to = margins + start * outputs;
-        for (int64_t i = 0; i < size; ++i) to[i * outputs] = numbers[i] * unit;
     }
+    double* const numbers = sums.numbers.data();
+    const double* const weights = sums.wide_weights.data();
+    add_wide<1>(piece, weights, add_wide<8>(piece, weights, 0, numbers), numbers);  // many at a time: memory sends more
+    for (int64_t i = 0; i < piece.rows; ++i) margins[i * outputs] = numbers[i] * unit;
 }
 
 // margins[row, k] = unit * sum over features of x[row, j] * weights[j, k]. The weights of an output together are below 2^31
@@ -324,6 +194,25 @@ static void piece_margins(const Piece& piece, const int32_t* weights, int64_t ou
         finish_margins(piece, sums, outputs, unit, margins + k);
     }
 }
+
+// Residuals and curvatures of cross-entropy, as in descent.hpp, for rows given by their margins.
+struct Weighing {
+    const double* offset;
+    const double* targets;        // of two classes, which have one output
+    const int64_t* class_targets;  // of several
+    const double* squares;
+    int64_t squares_step;
+    double limit, one;
+
+    void codes(const double* margins, int64_t start, int64_t rows, int64_t outputs, int32_t* codes, int32_t* bends) const {
+        const double* const lengths = squares + start * squares_step;
+        if (outputs == 1)
+            logistic_weighted(margins, offset[0], targets + start, lengths, limit, one, rows, codes, bends);
+        else
+            softmax_weighted(margins, offset, class_targets + start, lengths, squares_step, limit, one, rows, outputs,
+                             codes, bends);
+    }
+};
 
 // A table of pieces, one after the other.
 class Pieces {
@@ -342,8 +231,9 @@ class Pieces {
 
     // Sums over the rows of the pieces in [first, last).
     void column_sums(const int32_t* codes, int64_t outputs, int64_t first, int64_t last, int64_t* sums) const {
+        std::vector<int32_t> apart;
         for (int64_t p = first; p < last; ++p)
-            piece_sums(pieces_[p], codes + pieces_[p].start * outputs, outputs, features_, sums);
+            piece_sums(pieces_[p], codes + pieces_[p].start * outputs, outputs, features_, apart, sums);
     }
 
     void margins(const int32_t* weights, int64_t outputs, double unit, int64_t first, int64_t last,
@@ -351,6 +241,26 @@ class Pieces {
         RowSums sums;
         for (int64_t p = first; p < last; ++p)
             piece_margins(pieces_[p], weights, outputs, unit, sums, margins + pieces_[p].start * outputs);
+    }
+
+    // Sums of weighted residuals times features, of residuals and of curvatures. A piece stays in the cache from its margins
+    // to its sums, so that memory is read once.
+    void weighted_sums(const int32_t* weights, int64_t outputs, double unit, const Weighing& weighing, int64_t first,
+                       int64_t last, int64_t* sums, int64_t* totals, int64_t* bend_totals) const {
+        RowSums room;
+        std::vector<double> at;
+        std::vector<int32_t> codes, bends, apart;
+        for (int64_t p = first; p < last; ++p) {
+            const Piece& piece = pieces_[p];
+            at.resize(piece.rows * outputs);
+            codes.resize(piece.rows * outputs);
+            bends.resize(piece.rows * outputs);
+            piece_margins(piece, weights, outputs, unit, room, at.data());
+            weighing.codes(at.data(), piece.start, piece.rows, outputs, codes.data(), bends.data());
+            code_totals(codes.data(), piece.rows, outputs, totals);
+            code_totals(bends.data(), piece.rows, outputs, bend_totals);
+            piece_sums(piece, codes.data(), outputs, features_, apart, sums);
+        }
     }
 
   private:

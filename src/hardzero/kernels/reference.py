@@ -24,8 +24,8 @@ _TERMS = [1.0 / math.factorial(k) for k in range(11, -1, -1)]
 _LEAST_EXPONENT = -60.0
 _ENTRIES_AT_ONCE = 2**20
 _COLUMNS_AT_ONCE = 64
-_FEATURE_BITS = 16
-FEATURE_ONE = 2**_FEATURE_BITS
+FEATURE_BITS = 16
+FEATURE_ONE = 2**FEATURE_BITS
 
 
 def exp_of_negative(x: FloatArray) -> FloatArray:
@@ -115,7 +115,7 @@ def square_sums(columns: Any, codes: CodeArray) -> IntArray:
     total = np.zeros(count, dtype=np.int64)
     for j in range(count):
         rows, values = _line(columns, j)
-        squares = np.square(values.astype(np.int64)) >> _FEATURE_BITS
+        squares = np.square(values.astype(np.int64)) >> FEATURE_BITS
         total[j] = np.dot(squares, codes[rows].astype(np.int64))
     return total
 
