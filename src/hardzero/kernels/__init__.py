@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from . import reference
 from .parallel import by_parts, by_rows, on_threads, parts_for, threads, using_threads
-from .reference import CodeArray, FloatArray, IntArray
+from .reference import CodeArray, FloatArray, IntArray, Run
 
 __all__ = [
     "Lines",
@@ -36,6 +37,7 @@ __all__ = [
     "sigmoids",
     "softmaxes",
     "square_sums",
+    "stacked_runs",
     "threads",
     "using_threads",
     "weighted_codes",
@@ -169,6 +171,22 @@ def row_sums(features: Lines, weights: IntArray, n_rows: int) -> IntArray:
         lambda first, last: _fast.row_sums(features.raw, whole, first, last, sums),
     )
     return sums
+
+
+def stacked_runs(columns: Sequence[Run]) -> tuple[FloatArray, NDArray[Any], NDArray[Any]]:
+    """Return values, features and ends of the rows of a sparse matrix; indices of 32 bits wherever they suffice."""
+    if _fast is None:
+        values, features, ends = reference.stacked_runs(columns)
+    else:
+        ends = np.zeros(len(columns[0][1]) + 1, dtype=np.int64)
+        _fast.run_ends(columns, ends)
+        values, features = np.empty(ends[-1]), np.empty(ends[-1], dtype=_index_type(ends))
+        _fast.put_runs(columns, ends, features, values)
+    return values, features.astype(_index_type(ends), copy=False), ends.astype(_index_type(ends))
+
+
+def _index_type(ends: IntArray) -> Any:
+    return np.int32 if ends[-1] < 2**31 else np.int64
 
 
 # --- The noisy descent, and what comes before it ------------------------------------------------------------------

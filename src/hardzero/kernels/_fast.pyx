@@ -315,3 +315,53 @@ cdef class Pieces:
             self.pieces.weighted_sums(
                 &weights[0, 0], weights.shape[1], unit, weighing, first, last, &sums[0, 0], &totals[0], &bend_totals[0]
             )
+
+
+# --- Tables as matrices: runs.hpp -----------------------------------------------------------------------------------
+
+from libcpp.vector cimport vector
+
+
+cdef extern from "runs.hpp" namespace "hardzero" nogil:
+    cdef cppclass Runs:
+        int64_t first
+        const int32_t* places
+        const int32_t* lengths
+        const double* values
+
+    void c_run_ends "hardzero::run_ends"(const vector[Runs]&, int64_t, int64_t*)
+    void c_put_runs "hardzero::put_runs"[Index](const vector[Runs]&, int64_t, const int64_t*, Index*, double*)
+
+
+ctypedef fused index:
+    int32_t
+    int64_t
+
+
+cdef vector[Runs] runs_of(columns) except *:
+    """From (first, places, lengths, values) for each column."""
+    cdef vector[Runs] found
+    cdef Runs runs
+    cdef const int32_t[::1] places
+    cdef const int32_t[::1] lengths
+    cdef const double[::1] values
+    for runs.first, places, lengths, values in columns:
+        if places.shape[0]:
+            runs.places, runs.lengths, runs.values = &places[0], &lengths[0], &values[0]
+        found.push_back(runs)
+    return found
+
+
+def run_ends(columns, int64_t[::1] ends):
+    """Write where the entries of each row begin, and where the last end."""
+    cdef vector[Runs] runs = runs_of(columns)
+    with nogil:
+        c_run_ends(runs, ends.shape[0] - 1, &ends[0])
+
+
+def put_runs(columns, const int64_t[::1] ends, index[::1] indices, double[::1] data):
+    """Write the features and values of all entries, row after row."""
+    cdef vector[Runs] runs = runs_of(columns)
+    if indices.shape[0]:
+        with nogil:
+            c_put_runs(runs, ends.shape[0] - 1, &ends[0], &indices[0], &data[0])

@@ -8,6 +8,7 @@ numbers, hence the same in any order.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.int32]
+Run = tuple[int, NDArray[np.int32], NDArray[np.int32], FloatArray]
+"""What a column adds to the rows of a matrix: its first feature; for each row a place from there on, how many
+neighbouring features it has, and their value."""
 
 # log 2 in two parts, the first with so few bits that whole multiples of it are exact.
 _LOG2_HIGH, _LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
@@ -176,3 +180,13 @@ def sums_by_eights(values: FloatArray) -> FloatArray:
 def code_totals(codes: IntArray | CodeArray) -> IntArray:
     """Sum codes over all rows."""
     return np.asarray(codes.sum(axis=0, dtype=np.int64))
+
+
+def stacked_runs(columns: Sequence[Run]) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return values, features and ends of the rows of a sparse matrix: those of one row after another."""
+    firsts = np.column_stack([first + places for first, places, _, _ in columns]).ravel()
+    lengths = np.column_stack([lengths for _, _, lengths, _ in columns]).ravel()
+    values = np.column_stack([values for _, _, _, values in columns]).ravel()
+    ends = np.concatenate([[0], lengths.cumsum(dtype=np.int64)])
+    features = np.repeat(firsts - ends[:-1], lengths) + np.arange(ends[-1])
+    return np.repeat(values, lengths), features, ends[:: len(columns)]
