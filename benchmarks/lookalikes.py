@@ -15,8 +15,8 @@ from scipy.optimize import brentq
 
 from hardzero import datasets
 from hardzero.data.bounded import BoundedData, Bounds
-from hardzero.optim.frank_wolfe import Problem
 from hardzero.optim.losses import Logistic
+from hardzero.optim.problem import Problem
 
 _SHIFT = 50
 """The j-th most popular column is drawn with probability proportional to about 1/(j + 50)."""

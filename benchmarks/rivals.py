@@ -15,9 +15,9 @@ from lookalikes import csr
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from hardzero.optim.frank_wolfe import Problem
 from hardzero.optim.losses import Logistic
 from hardzero.optim.optimum import l1_optimum
+from hardzero.optim.problem import Problem
 
 _L1: dict[str, Any] = (
     {"penalty": "l1"} if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8) else {"l1_ratio": 1.0}

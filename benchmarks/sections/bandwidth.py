@@ -13,8 +13,9 @@ from timing import Job, interleave
 from hardzero.data.bounded import RESIDUAL_ONE
 from hardzero.methods.private_lasso import plan_lasso
 from hardzero.optim.balls import L1Ball
-from hardzero.optim.frank_wolfe import Problem, Selector, frank_wolfe
+from hardzero.optim.frank_wolfe import Selector, frank_wolfe
 from hardzero.optim.losses import residual_codes
+from hardzero.optim.problem import Problem
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.mechanisms import SignedScores
 from hardzero.privacy.randomness import source_for

@@ -12,8 +12,8 @@ from lookalikes import dense_sample, sparse_sample
 from rivals import Goal
 from timing import Job, interleave, limited, units_for
 
-from hardzero.optim.frank_wolfe import Problem
 from hardzero.optim.optimum import l1_optimum
+from hardzero.optim.problem import Problem
 
 TITLE = "The non-private optimum"
 LISTING_STEPS = 50_000

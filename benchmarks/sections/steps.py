@@ -13,7 +13,8 @@ from timing import Job, interleave, units_for
 from hardzero import PrivateLassoLogisticRegression
 from hardzero.methods.private_lasso import plan_lasso
 from hardzero.optim.balls import L1Ball
-from hardzero.optim.frank_wolfe import Problem, frank_wolfe
+from hardzero.optim.frank_wolfe import frank_wolfe
+from hardzero.optim.problem import Problem
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.randomness import source_for
 

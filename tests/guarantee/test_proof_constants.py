@@ -25,9 +25,10 @@ from hardzero.optim import curvature as released_curvature
 from hardzero.optim import descent
 from hardzero.optim.balls import L1Ball
 from hardzero.optim.descent import Pace, noisy_descent, prepare_descent
-from hardzero.optim.frank_wolfe import ExponentialSelector, Problem, Weights, frank_wolfe, residual_sum_sensitivity
+from hardzero.optim.frank_wolfe import ExponentialSelector, Weights, frank_wolfe, residual_sum_sensitivity
 from hardzero.optim.losses import Logistic, Softmax, Squared, residual_cap, residual_codes
 from hardzero.optim.optimum import l1_optimum
+from hardzero.optim.problem import Problem
 from hardzero.optim.standardise import Standard
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget, Neighbours

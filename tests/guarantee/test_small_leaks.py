@@ -14,8 +14,8 @@ from hardzero.methods import objective
 from hardzero.optim import frank_wolfe as solvers
 from hardzero.optim.balls import L1Ball
 from hardzero.optim.engine import ReferenceEngine, engine_for
-from hardzero.optim.frank_wolfe import Problem
 from hardzero.optim.losses import Logistic, Softmax
+from hardzero.optim.problem import Problem
 from hardzero.optim.standardise import moment_sums
 from hardzero.privacy import accounting, randomness
 from hardzero.privacy.events import GaussianRelease, PerturbedMinimum, PureRelease, Repeated, Selection

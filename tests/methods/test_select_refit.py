@@ -26,8 +26,9 @@ from hardzero.methods.select_refit import (
 from hardzero.methods.select_refit_plan import Screen, plan_select_refit
 from hardzero.methods.support import clear_of_noise, largest, may_be_empty, mean_landing
 from hardzero.optim.descent import Landing, Path
-from hardzero.optim.frank_wolfe import Evidence, Problem, Weights
+from hardzero.optim.frank_wolfe import Evidence, Weights
 from hardzero.optim.losses import Logistic, Squared
+from hardzero.optim.problem import Problem
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.events import GaussianRelease, PureRelease, Repeated, Selection

@@ -10,9 +10,9 @@ from hardzero.data.bounded import BoundedData, Bounds
 from hardzero.methods.private_lasso import plan_lasso, private_lasso
 from hardzero.methods.sparsifier import keep_largest, scaled_count, sparsifier
 from hardzero.optim.balls import L1Ball
-from hardzero.optim.frank_wolfe import Problem
 from hardzero.optim.losses import Logistic, Softmax
 from hardzero.optim.optimum import ExactSolver, PlainFrankWolfe
+from hardzero.optim.problem import Problem
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.events import PureRelease
 from hardzero.privacy.randomness import SeededSource

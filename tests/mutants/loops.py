@@ -96,8 +96,8 @@ MUTANTS = (
         "intercept-without-noise",
         "mean residuals are released as they are",
         _SOLVERS,
-        "sums = mechanisms.gaussian(residual_sums(codes), sigma, self.source)",
-        "sums = mechanisms.exact(residual_sums(codes))",
+        "released = mechanisms.gaussian(sums, sigma, self.source)",
+        "released = mechanisms.exact(sums)",
         (replayed(LASSO_INTERCEPT),),
     ),
     Mutant(

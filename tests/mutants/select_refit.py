@@ -228,16 +228,16 @@ MUTANTS = (
         "clipping-forgotten",
         "a long row moves the gradient by as much as it likes",
         _DESCENT,
-        "codes = weighted_codes(problem, standard, at, squares, plan.clip)",
-        "codes = weighted_codes(problem, standard, at, 0.0 * squares, plan.clip)",
+        "residuals, bends = weighted_codes(problem, standard, at, squares, clip)",
+        "residuals, bends = weighted_codes(problem, standard, at, 0.0 * squares, clip)",
         _GRADIENTS,
     ),
     Mutant(
         "clip-by-the-records-lengths",
         "one record changes the clipping of all others, beyond what the noise is made for",
         _DESCENT,
-        "codes = weighted_codes(problem, standard, at, squares, plan.clip)",
-        "codes = weighted_codes(problem, standard, at, squares, _CLIP * math.sqrt(float(squares.mean())))",
+        "residuals, bends = weighted_codes(problem, standard, at, squares, clip)",
+        "residuals, bends = weighted_codes(problem, standard, at, squares, _CLIP * math.sqrt(float(squares.mean())))",
         _GRADIENTS,
     ),
     Mutant(
@@ -294,7 +294,7 @@ MUTANTS = (
         _DESCENT,
         "        record.add(ahead, slope, bend)\n",
         "        told = np.zeros(plan.mask.shape)\n"
-        "        exact = mechanisms.exact(weighted_sums(problem, standard, ahead, squares, plan)) / RESIDUAL_ONE\n"
+        "        exact = mechanisms.exact(weighted_sums(rows, standard, ahead, plan)) / RESIDUAL_ONE\n"
         "        told[plan.mask] = exact[: int(plan.mask.sum())]\n"
         "        record.add(ahead, Weights(told, slope.intercept), bend)\n",
         (replayed(SELECT_REFIT),),

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hardzero.data.bounded import BoundedData, Bounds
-from hardzero.optim.frank_wolfe import Problem
+from hardzero.optim.problem import Problem
 from hardzero.privacy.budget import Neighbours
 
 values = st.sampled_from([-1e9, -1.0, -0.5, 0.0, 0.0, 0.0, 0.3, 1.0, 7.0, 1e9]) | st.floats(-1.5, 1.5)

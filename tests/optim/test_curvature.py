@@ -14,8 +14,9 @@ from hardzero.data.bounded import MAX_ROWS, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.data.stacked import StackedData
 from hardzero.optim import curvature
 from hardzero.optim.curvature import curvature_limit, curvature_sums, noisy_curvature
-from hardzero.optim.frank_wolfe import Problem, Weights
+from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.losses import Logistic
+from hardzero.optim.problem import Problem
 from hardzero.privacy.budget import Neighbours
 from hardzero.privacy.randomness import SeededSource
 

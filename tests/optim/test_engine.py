@@ -12,8 +12,9 @@ from hardzero.data.stacked import StackedData
 from hardzero.optim import frank_wolfe as solvers
 from hardzero.optim.balls import L1Ball, L1BallPerOutput
 from hardzero.optim.engine import CompiledEngine, ReferenceEngine, engine_for
-from hardzero.optim.frank_wolfe import ExactSelector, ExponentialSelector, LaplaceSelector, NoisyIntercept, Problem
+from hardzero.optim.frank_wolfe import ExactSelector, ExponentialSelector, LaplaceSelector, NoisyIntercept
 from hardzero.optim.losses import Logistic, Softmax, Squared, residual_codes
+from hardzero.optim.problem import Problem
 from hardzero.privacy.budget import Neighbours
 from hardzero.privacy.mechanisms import NOBODY
 from hardzero.privacy.randomness import SeededSource

@@ -11,13 +11,14 @@ from hardzero.optim.frank_wolfe import (
     ExponentialSelector,
     LaplaceSelector,
     NoisyIntercept,
-    Problem,
     frank_wolfe,
     open_loop_step,
     residual_sum_sensitivity,
 )
 from hardzero.optim.losses import Logistic, Softmax, Squared
 from hardzero.optim.optimum import l1_optimum
+from hardzero.optim.problem import Problem
+from hardzero.privacy.mechanisms import Sensitive
 from hardzero.privacy.randomness import SeededSource, SystemSource
 
 from ..privacy.scores import signed
@@ -72,7 +73,7 @@ def test_every_loss_converges(task, fit_intercept, request):
     problem = request.getfixturevalue(task)
     radius = 1.0 if task == "squared" else 4.0
     best = mean_loss(problem, l1_optimum(problem, radius, fit_intercept, tol=1e-7).weights)
-    rule = ExactIntercept() if fit_intercept else None
+    rule = ExactIntercept(problem.n_rows) if fit_intercept else None
     found = mean_loss(problem, frank_wolfe(problem, L1Ball(radius), 3000, ExactSelector(), rule))
     assert best - 1e-6 <= found <= best + 5e-3
 
@@ -163,7 +164,7 @@ def test_exchanging_a_record_halves_what_a_score_counts():
     """With two contributions a score must be twice as far ahead for the same choice from the same draws."""
     rng = np.random.default_rng(0)
     for seed in range(50):
-        scores = rng.integers(-(2**36), 2**36, 8)
+        scores = rng.integers(-(2**32), 2**32, 8)
         once = ExponentialSelector(2.0, 1, SeededSource(seed))(scores_of(scores), RESIDUAL_ONE)
         twice = ExponentialSelector(2.0, 2, SeededSource(seed))(scores_of(2 * scores), RESIDUAL_ONE)
         assert once == twice
@@ -173,47 +174,48 @@ class TestIntercept:
     def test_the_first_step_finds_the_base_rate(self):
         X = np.zeros((100, 1))
         problem = problem_of(X, (np.arange(100) < 80).astype(float)[:, None], Logistic())
-        weights = frank_wolfe(problem, L1Ball(1.0), 1, ExactSelector(), ExactIntercept())
+        weights = frank_wolfe(problem, L1Ball(1.0), 1, ExactSelector(), ExactIntercept(100))
         assert weights.intercept[0] == pytest.approx(np.log(4), abs=1e-4)
 
     def test_later_steps_descend(self):
         loss = Squared(1.0)
-        codes = np.full((10, 1), int(0.2 / loss.residual_unit * RESIDUAL_ONE))
-        moved = ExactIntercept().moved(2, np.array([0.5]), codes, RESIDUAL_ONE, loss)
-        assert moved[0] == pytest.approx(0.3, abs=1e-5)
+        sums = Sensitive(np.array([10 * int(0.2 / loss.residual_unit * RESIDUAL_ONE)]))
+        moved = ExactIntercept(10).moved(2, np.array([0.5]), sums, RESIDUAL_ONE, loss)
+        assert moved[0] == pytest.approx(0.3, abs=1e-4)
 
     def test_it_stays_within_its_limit(self):
         loss = Squared(1.0)
-        moved = ExactIntercept().moved(2, np.array([-1.9]), np.full((10, 1), RESIDUAL_ONE), RESIDUAL_ONE, loss)
+        sums = Sensitive(np.array([10 * RESIDUAL_ONE]))
+        moved = ExactIntercept(10).moved(2, np.array([-1.9]), sums, RESIDUAL_ONE, loss)
         assert moved[0] == -loss.max_intercept
 
     def test_the_exact_rule_is_due_at_every_step_and_the_noisy_one_at_its_own(self):
         rule = NoisyIntercept(frozenset({1, 4}), 1.0, 1, 10, SystemSource())
         assert [rule.due(t) for t in range(1, 6)] == [True, False, False, True, False]
-        assert all(ExactIntercept().due(t) for t in range(1, 6))
+        assert all(ExactIntercept(10).due(t) for t in range(1, 6))
 
     @pytest.mark.parametrize("loss", [Logistic(), Softmax(3), Squared(1.0)], ids=["logistic", "softmax", "squared"])
     def test_the_noise_is_as_large_as_planned(self, loss):
         """Standard deviation of 2000 seeded moves, within 8 % (5 standard errors: fails for 1 seed in a million)."""
         n_rows, noise, draws = 1000, 2.0, 2000
         rule = NoisyIntercept(frozenset({2}), noise, 2, n_rows, SeededSource(0))
-        zero, codes = np.zeros(loss.outputs), np.zeros((n_rows, loss.outputs), dtype=np.int64)
+        zero, sums = np.zeros(loss.outputs), Sensitive(np.zeros(loss.outputs, dtype=np.int64))
         cap = RESIDUAL_ONE
-        moves = [rule.moved(2, zero, codes, cap, loss)[0] for _ in range(draws)]
-        sums = noise * 2 * residual_sum_sensitivity(loss, cap)
-        expected = sums / n_rows * loss.residual_unit / RESIDUAL_ONE * loss.intercept_rate
+        moves = [rule.moved(2, zero, sums, cap, loss)[0] for _ in range(draws)]
+        spread = noise * 2 * residual_sum_sensitivity(loss, cap)
+        expected = spread / n_rows * loss.residual_unit / RESIDUAL_ONE * loss.intercept_rate
         assert np.std(moves) == pytest.approx(expected, rel=0.08)
 
     def test_a_noisy_base_rate_keeps_away_from_certainty(self):
         """All labels are 1: without a margin of two noises the log odds could be anything."""
-        codes = np.full((100, 1), -RESIDUAL_ONE // 2)
+        sums = Sensitive(np.array([-100 * RESIDUAL_ONE // 2]))
         rule = NoisyIntercept(frozenset({1}), 5.0, 1, 100, SeededSource(0))
-        starts = [rule.moved(1, np.zeros(1), codes, RESIDUAL_ONE, Logistic())[0] for _ in range(50)]
+        starts = [rule.moved(1, np.zeros(1), sums, RESIDUAL_ONE, Logistic())[0] for _ in range(50)]
         assert max(starts) <= np.log(0.9 / 0.1) + 1e-9
 
     def test_it_helps(self, logistic):
         without = mean_loss(logistic, frank_wolfe(logistic, L1Ball(5.0), 300, ExactSelector()))
-        with_one = frank_wolfe(logistic, L1Ball(5.0), 300, ExactSelector(), ExactIntercept())
+        with_one = frank_wolfe(logistic, L1Ball(5.0), 300, ExactSelector(), ExactIntercept(logistic.n_rows))
         assert mean_loss(logistic, with_one) < without - 1e-3
 
 

@@ -10,10 +10,11 @@ from sklearn.linear_model import Lasso, LogisticRegression
 from hardzero import datasets
 from hardzero.data.bounded import BoundedData, Bounds
 from hardzero.optim.balls import L1Ball, project_l1
-from hardzero.optim.frank_wolfe import ExactIntercept, ExactSelector, Problem, frank_wolfe
+from hardzero.optim.frank_wolfe import ExactIntercept, ExactSelector, frank_wolfe
 from hardzero.optim.losses import Logistic, Softmax, Squared
 from hardzero.optim.newton import Slab, evaluate, hessian, quadratic_on_ball
 from hardzero.optim.optimum import ExactSolver, PlainFrankWolfe, l1_optimum
+from hardzero.optim.problem import Problem
 
 
 def problem_of(X, targets, loss):
@@ -386,7 +387,7 @@ def test_the_solver_object_stops_at_its_tolerance(binary_task):
 def test_the_published_way_is_plain_frank_wolfe(binary_task):
     X, y = binary_task
     problem = logistic_problem(X, y)
-    for fit_intercept, rule in ((False, None), (True, ExactIntercept())):
+    for fit_intercept, rule in ((False, None), (True, ExactIntercept(problem.n_rows))):
         expected = frank_wolfe(problem, L1Ball(5.0), 40, ExactSelector(), rule)
         found = PlainFrankWolfe(40)(problem, 5.0, fit_intercept=fit_intercept)
         assert np.array_equal(found.weights.coef, expected.coef)

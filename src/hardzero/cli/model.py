@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +30,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..model import FittedModel
+    from ..schema.columns import Schema
 
 
 _ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
@@ -67,6 +70,14 @@ PublicRows = Annotated[
 Raw = Annotated[
     bool, typer.Option("--raw", help="Write text as it is, even where a spreadsheet would take it for a formula.")
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        help="The address of a Dask scheduler, such as tcp://host:8786; its workers read the files and keep rows. "
+        "For select-refit and private-lasso.",
+        show_default="fit here",
+    ),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="For tests only: a seeded fit is stamped as not private.")]
 
 
@@ -85,6 +96,7 @@ def fit(
     report: Annotated[Path | None, typer.Option(help="Also write the report, as one HTML page.")] = None,
     *,
     table: TableOptions,
+    scheduler: Scheduler = None,
     seed: Seed = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -99,7 +111,7 @@ def fit(
         from ..optim import progress
         from ..report import ready, render_report
         from ..schema.file import load_schema
-        from .actions.fit import claimed_outputs, fit_rows, keep_model, read_rows, refuse_dropping, refuse_public_rows
+        from .actions.fit import claimed_outputs, fit_rows, keep_model, refuse_dropping, refuse_public_rows
         from .actions.methods import build_estimator, method_for
 
         schema = load_schema(schema_path)
@@ -121,10 +133,12 @@ def fit(
         )
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]
-            reader = table.opened_for(schema.columns, schema.target.name)
-            with steps_shown("reading rows") as shown:
-                rows = read_rows(reader, schema, lambda seen: shown(seen, reader.n_rows))
-            with steps_shown("fitting") as shown, progress.listening(shown), warnings.catch_warnings():
+            with (
+                _training_rows(table, schema, estimator, scheduler) as rows,
+                steps_shown("fitting") as shown,
+                progress.listening(shown),
+                warnings.catch_warnings(),
+            ):
                 warnings.simplefilter("ignore", WeakGuaranteeWarning)  # said below in our own way
                 model = fit_rows(rows, schema, estimator)
                 with held():  # whoever interrupts now has paid for the model and shall have it
@@ -135,6 +149,23 @@ def fit(
         for reason in model.privacy.weaknesses:
             typer.secho(f"warning: a weak guarantee: {reason}", fg=_ALARMS["WEAK"], err=True)
         _show(model, as_json, {"model": str(output), "report": None if report is None else str(report)})
+
+
+@contextmanager
+def _training_rows(table: TableOptions, schema: Schema, estimator: Any, scheduler: str | None) -> Iterator[Any]:
+    """Read a table here, or let the workers of a cluster read it."""
+    from .actions.fit import read_rows
+
+    if scheduler is None:
+        reader = table.opened_for(schema.columns, schema.target.name)
+        with steps_shown("reading rows") as shown:
+            rows = read_rows(reader, schema, lambda seen: shown(seen, reader.n_rows))
+        yield rows
+        return
+    from .actions.cluster import rows_on_cluster
+
+    with rows_on_cluster(table.parts_for(schema.columns, schema.target.name), schema, estimator, scheduler) as kept:
+        yield kept
 
 
 def predict(

@@ -17,18 +17,20 @@ import typer
 
 from .. import interrupts
 from ..atomic import Claim
+from ..checks import InputError
 from ..model.plain_text import shown
 from ..readers.formats import FileFormat
 from ..schema.columns import DEFAULT_CUTS
 
 if TYPE_CHECKING:
     from ..readers import TableReader
+    from ..readers.several import TablePart
 
 Source = Annotated[
     str | None,
     typer.Argument(
-        help="The table: CSV, Parquet, Arrow or LIBSVM (CSV and LIBSVM also .gz, .bz2, .xz); with --query a database "
-        "URL, a DuckDB file, or nothing.",
+        help="The table: CSV, Parquet, Arrow or LIBSVM (CSV and LIBSVM also .gz, .bz2, .xz), or several by a pattern "
+        "such as 'folder/*.parquet'; with --query a database URL, a DuckDB file, or nothing.",
         show_default=False,
     ),
 ]
@@ -95,16 +97,8 @@ class TableOptions:
     ) -> TableReader:
         """Open the table; a LIBSVM file has this number of features, and words may stand for known names."""
         from ..readers import open_table  # noqa: PLC0415 - slow to import
-        from .names import column_names  # noqa: PLC0415
 
-        return open_table(
-            self.source,
-            self.query,
-            form=self.form,
-            delimiter=_DELIMITERS.get(self.delimiter or "", self.delimiter),
-            names=None if self.names is None else column_names(self.names, known_names or {}),
-            n_features=n_features,
-        )
+        return open_table(self.source, self.query, **self._form(n_features, known_names or {}))
 
     def opened_for(self, columns: Iterable[Any], target: str | None = None) -> TableReader:
         """Open the table that these columns, and the target behind them, describe."""
@@ -112,6 +106,29 @@ class TableOptions:
 
         names = [column.name for column in columns]
         return self.opened(declared_features(names), {"schema": [*names, *([] if target is None else [target])]})
+
+    def parts_for(self, columns: Iterable[Any], target: str) -> list[TablePart]:
+        """Return the parts of the table's files, for others to open; columns and target describe them."""
+        from ..readers import declared_features  # noqa: PLC0415 - slow to import
+        from ..readers.several import table_parts  # noqa: PLC0415
+
+        if self.source is None or self.query is not None:
+            raise InputError(
+                "--scheduler is for tables in files, which every worker opens by itself; not for --query"
+            )
+        names = [column.name for column in columns]
+        return table_parts(self.source, **self._form(declared_features(names), {"schema": [*names, target]}))
+
+    def _form(self, n_features: int | None, known_names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        """What `open_table` is told of files."""
+        from .names import column_names  # noqa: PLC0415 - slow to import
+
+        return {
+            "form": self.form,
+            "delimiter": _DELIMITERS.get(self.delimiter or "", self.delimiter),
+            "names": None if self.names is None else column_names(self.names, known_names),
+            "n_features": n_features,
+        }
 
 
 def spelled_out(command: Callable[..., None]) -> Callable[..., None]:

@@ -30,10 +30,10 @@ FEATURE_BITS = 16
 FEATURE_ONE = 2**FEATURE_BITS
 """The whole number that stands for a feature at its larger absolute bound."""
 
-RESIDUAL_ONE = 2**20
+RESIDUAL_ONE = 2**16
 """The whole number that stands for the largest residual a loss allows."""
 
-MAX_ROWS = 2**26
+MAX_ROWS = 2**30
 """Sums over more rows could leave 64-bit integers."""
 
 MAX_FEATURES = 8_000_000
@@ -122,6 +122,9 @@ class Table(Protocol):
     @property
     def popularity(self) -> NDArray[np.intp]:
         """Features by the number of rows where they are not zero, the most frequent first; ties keep their order."""
+
+    def counts(self) -> IntArray:
+        """Count the rows where each feature is not zero."""
 
     def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""

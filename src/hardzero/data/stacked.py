@@ -56,8 +56,11 @@ class StackedData(Passes):
     @property
     def popularity(self) -> NDArray[np.intp]:
         """Features by the number of rows where they are not zero, the most frequent first; ties keep their order."""
-        counts = sum((part.counts() for _, part in self._parts()), np.zeros(self.n_features, dtype=np.int64))
-        return np.argsort(-counts, kind="stable")
+        return np.argsort(-self.counts(), kind="stable")
+
+    def counts(self) -> IntArray:
+        """Count the rows where each feature is not zero."""
+        return sum((part.counts() for _, part in self._parts()), np.zeros(self.n_features, dtype=np.int64))
 
     def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""

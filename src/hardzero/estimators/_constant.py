@@ -8,7 +8,8 @@ from typing import Any
 from .. import checks
 from ..data.bounded import FloatArray
 from ..methods.rows import ROW_NORMS, split_intercept, with_constant
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Weights
+from ..optim.problem import Problem
 from ..privacy.budget import Budget, Neighbours
 from ._linear import Shape
 from ._parameters import parameters

@@ -15,7 +15,7 @@ FROM_Y = "from-y"
 """The value of ``classes`` that declares the labels found in y to be public."""
 
 _KINDS = {"i": "whole numbers", "u": "whole numbers", "f": "floating-point numbers", "b": "booleans", "U": "text"}
-_GIVEN = "the classes (given)"
+GIVEN = "the classes (given)"
 
 
 def read_labels(y: Any, n_rows: int, owner: str) -> NDArray[Any]:
@@ -149,14 +149,29 @@ def encode_labels(y: NDArray[Any], classes: Any, *, required: bool) -> Encoded:
         if classes is not None:
             source = f"the classes, taken from y because classes={FROM_Y!r} declares them public"
         return Encoded(found, places, source)
-    given = np.sort(_listed_classes(classes))
+    given = np.sort(listed_classes(classes))
     kinds = [_KINDS[array.dtype.kind] for array in (y, given)]
     if kinds[0] != kinds[1]:
         raise ValueError(f"y holds {kinds[0]}, but classes holds {kinds[1]}; write both alike, or convert y first")
     places = np.searchsorted(given, y).clip(max=len(given) - 1)
     if not np.all(given[places] == y):
         raise ValueError("y holds labels that are not in classes; add them or remove those rows")
-    return Encoded(given, places, _GIVEN)
+    return Encoded(given, places, GIVEN)
+
+
+def stated_classes(classes: Any) -> NDArray[Any]:
+    """Return classes in order where labels are elsewhere, so that none can be found in them.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if classes is None or (isinstance(classes, str) and classes == FROM_Y):
+        raise ValueError(
+            "classes must be listed for a Dask collection, such as classes=['no', 'yes']: its labels are read by the "
+            "workers only"
+        )
+    return np.sort(listed_classes(classes))
 
 
 def coded_labels(y: NDArray[Any], classes: Any) -> Encoded:
@@ -168,10 +183,10 @@ def coded_labels(y: NDArray[Any], classes: Any) -> Encoded:
     """
     if classes is None or isinstance(classes, str):
         raise ValueError("classes must be a list of labels where y holds places in it, such as ['no', 'yes']")
-    given = _listed_classes(classes)
+    given = listed_classes(classes)
     if _KINDS[y.dtype.kind] != _KINDS["i"] or not np.all((y >= 0) & (y < len(given))):
         raise ValueError(f"y must hold places in classes: whole numbers from 0 to {len(given) - 1}")
-    return Encoded(given, y.astype(np.intp), _GIVEN)
+    return Encoded(given, y.astype(np.intp), GIVEN)
 
 
 def refuse_other_labels(labels: NDArray[Any], classes: NDArray[Any]) -> None:
@@ -186,8 +201,13 @@ def refuse_other_labels(labels: NDArray[Any], classes: NDArray[Any]) -> None:
         raise ValueError(f"y holds {kinds[0]}, but the classes of this model are {kinds[1]}; convert y first")
 
 
-def _listed_classes(classes: Any) -> NDArray[Any]:
-    """Return stated classes as they are listed, each once."""
+def listed_classes(classes: Any) -> NDArray[Any]:
+    """Return stated classes as they are listed, each once.
+
+    Privacy
+    -------
+    Data-independent.
+    """
     if isinstance(classes, str):
         raise ValueError(
             f"classes must be a list of labels or {FROM_Y!r}, got other text; write classes=['no', 'yes']"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,15 +14,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks, kernels
+from ..backends.collections import Collection, is_collection, lazy_on_collections
 from ..data.bounded import BoundedData, Bounds, FloatArray, Table
 from ..data.stacked import StackedData
 from ..model.prediction import LinearPredictions, linear_margins
 from ..model.statement import PrivacyStatement, warn_if_weak
 from ..optim import progress
-from ..optim.frank_wolfe import Problem, Weights
-from ..optim.losses import Logistic, Loss, Softmax, Squared
-from . import _input, _labels
+from ..optim.frank_wolfe import Weights
+from ..optim.losses import Loss, Squared
+from ..optim.problem import AnyProblem, Problem, ScatteredProblem
+from . import MODULES, _input, _labels, named
 from ._parameters import documented
+from ._scattered import ClassReader, KeptRows, NumberReader, class_loss, class_targets, scattered_problem
 
 if TYPE_CHECKING:
     from ..model import FittedModel
@@ -40,13 +44,14 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
     """Prediction from ``coef_`` and ``intercept_``, and their presentation."""
 
     bounds: Any
+    _takes_collections = False
 
     @abc.abstractmethod
     def _plan(self, shape: Shape) -> Any:
         """Check parameters and decide everything that does not need the data."""
 
     @abc.abstractmethod
-    def _run(self, problem: Problem, plan: Any) -> Weights:
+    def _run(self, problem: Any, plan: Any) -> Weights:
         """Fit as planned."""
 
     @abc.abstractmethod
@@ -68,16 +73,51 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
 
     def _solve(self, X: Any, targets: Any, loss: Loss) -> tuple[Weights, Any]:
         """Plan before the records are looked at, then run: weights by original units, and the plan."""
-        is_table = isinstance(X, (BoundedData, StackedData))
-        counted, features = (X.n_rows, X.n_features) if is_table else X.shape
+        counted, features = X.shape if hasattr(X, "shape") else (X.n_rows, X.n_features)
         bounds = Bounds.parse(self.bounds, features)
         rows = self._public_rows(counted)
         plan = self._plan(Shape(rows, features, loss))
         kernels.say_what_is_missing()
         progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))
-        data = X if is_table else BoundedData.from_matrix(X, bounds)
-        weights = self._run(Problem(data, targets, loss, stated_rows=rows), plan)
+        with self._problem(X, targets, loss, bounds, rows) as problem:
+            weights = self._run(problem, plan)
         return weights.divided_by(bounds.scale), plan
+
+    def _problem(
+        self, X: Any, targets: Any, loss: Loss, bounds: Bounds, n_rows: int
+    ) -> AbstractContextManager[AnyProblem]:
+        """Return what is to be learnt, its rows here or, as long as they are needed, on a cluster."""
+        if isinstance(X, KeptRows):
+            return nullcontext(ScatteredProblem(X.rows, loss, n_rows, X.n_features))
+        if isinstance(X, Collection):
+            return scattered_problem(X, targets, loss, bounds, n_rows)
+        data = X if isinstance(X, (BoundedData, StackedData)) else BoundedData.from_matrix(X, bounds)
+        return nullcontext(Problem(data, targets, loss, stated_rows=n_rows))
+
+    def _note_scaled(self, n_features: int, feature_names: Sequence[str] | None) -> None:
+        """Take note of rows that are scaled to their bounds already."""
+        bounds = Bounds.parse(self.bounds, n_features)
+        if not (np.all(bounds.lower == -1) and np.all(bounds.upper == 1)):
+            raise ValueError(f"bounds must be (-1, 1) for a table that is scaled to them, got {self.bounds!r}")
+        self.n_features_in_ = n_features
+        if feature_names is not None:
+            self.feature_names_in_ = np.array(feature_names, dtype=object)
+
+    def _refuse_scattered(self) -> None:
+        """Refuse rows in several places, unless the method needs no more than sums over them."""
+        if not self._takes_collections:
+            able = ", ".join(name for name in MODULES if named(name)._takes_collections)
+            raise TypeError(
+                f"{type(self).__name__} needs all rows in one place, not in a Dask collection; give X.compute() and "
+                f"y.compute(), or use one of {able}"
+            )
+
+    def _collected(self, X: Any, y: Any) -> Collection:
+        """Return the parts of Dask collections."""
+        self._refuse_scattered()
+        collection = Collection.of(X, y)
+        self._checked(collection.empty, collection.empty, reset=True)
+        return collection
 
     def _checked(self, X: Any, rows: Any, *, reset: bool) -> Any:
         """Let scikit-learn compare names and number of features; it sees a frame's columns or an array of numbers."""
@@ -168,6 +208,8 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {fitted_self}
         """
+        if is_collection(X):
+            return self._fit_collection(self._collected(X, y))
         rows = self._checked(X, _input.read_rows(X), reset=True)
         return self._fit_rows(rows, rows.shape, y)
 
@@ -191,13 +233,26 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {fitted_self}
         """
-        bounds = Bounds.parse(self.bounds, data.n_features)
-        if not (np.all(bounds.lower == -1) and np.all(bounds.upper == 1)):
-            raise ValueError(f"bounds must be (-1, 1) for a table that is scaled to them, got {self.bounds!r}")
-        self.n_features_in_ = data.n_features
-        if feature_names is not None:
-            self.feature_names_in_ = np.array(feature_names, dtype=object)
+        self._note_scaled(data.n_features, feature_names)
         return self._fit_rows(data, (data.n_rows, data.n_features), y, coded=coded)
+
+    @documented
+    def fit_kept(self, rows: KeptRows, feature_names: Sequence[str] | None = None) -> Self:
+        """Fit rows that workers of a Dask cluster keep already, within their bounds, with places in ``classes``.
+
+        Parameters
+        ----------
+        rows : KeptRows
+            Rows scaled to [-1, 1]; ``bounds`` must be (-1, 1), because weights are given in these units.
+        feature_names : sequence of str, optional
+            Names of the features.
+
+        {fitted_self}
+        """
+        self._refuse_scattered()
+        self._note_scaled(rows.n_features, feature_names)
+        classes = _labels.listed_classes(self.classes)
+        return self._fit_targets(rows, (rows.n_rows, rows.n_features), None, classes, _labels.GIVEN)
 
     def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any, *, coded: bool = False) -> Self:
         """Fit checked rows, an array or a table, and present the result."""
@@ -206,22 +261,24 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
             encoded = _labels.coded_labels(labels, self.classes)
         else:
             encoded = _labels.encode_labels(labels, self.classes, required=self._states_classes)
-        classes = encoded.classes
-        targets: Any = encoded.places
+        targets = class_targets(encoded.places, len(encoded.classes))
+        return self._fit_targets(X, shape, targets, encoded.classes, encoded.source)
+
+    def _fit_collection(self, rows: Collection) -> Self:
+        """Fit parts of a table where they are: labels are read there, so that classes have to be stated."""
+        classes = _labels.stated_classes(self.classes)
+        reader = ClassReader(self.classes, type(self).__name__)
+        return self._fit_targets(rows, (rows.n_rows, rows.n_features), reader, classes, _labels.GIVEN)
+
+    def _fit_targets(self, X: Any, shape: tuple[int, int], targets: Any, classes: Any, source: str) -> Self:
+        """Fit checked rows and targets, and present the result."""
         if len(classes) > self._most_classes:
             raise ValueError(
                 f"Only binary classification is supported. The target has {len(classes)} classes; "
                 "use SparsePrivateLogisticRegression, or fit one class against the rest"
             )
-        loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
-        if len(classes) == 2:
-            targets = targets.astype(np.float64)[:, None]
-        fitted, plan = self._solve(X, targets, loss)
-        public = (
-            self._size_in_words(*shape),
-            "the bounds of the features",
-            encoded.source,
-        )
+        fitted, plan = self._solve(X, targets, class_loss(len(classes)))
+        public = (self._size_in_words(*shape), "the bounds of the features", source)
         self.classes_ = classes
         self.coef_ = fitted.coef
         self.intercept_ = fitted.intercept
@@ -230,6 +287,10 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
         self._state(plan, public, shape[0])
         return self
 
+    decision_function = lazy_on_collections(LinearPredictions.decision_function)
+    predict_proba = lazy_on_collections(LinearPredictions.predict_proba)
+
+    @lazy_on_collections
     @documented
     def predict(self, X: Any) -> Any:
         """Return the likeliest class of each row.
@@ -245,7 +306,7 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {scored}
         """
-        predicted = self.predict(X)
+        predicted = np.asarray(self.predict(X))
         labels = _labels.read_labels(y, len(predicted), type(self).__name__)
         _labels.refuse_other_labels(labels, self.classes_)
         return float(np.average(labels == predicted, weights=sample_weight))
@@ -278,22 +339,43 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
 
         {fitted_self}
         """
-        X = self._checked(X, _input.read_rows(X), reset=True)
-        y = _input.read_target(y, X.shape[0], type(self).__name__)
-        limits = Bounds.parse(self.target_bounds, 1, "target_bounds")
-        unit = float(limits.scale[0])
-        targets = np.clip(y, limits.lower[0], limits.upper[0])[:, None] / unit
-        fitted, plan = self._solve(X, targets, Squared(checks.positive("radius", self.radius)))
+        if is_collection(X):
+            parts = self._collected(X, y)
+            return self._fit_targets(parts, (parts.n_rows, parts.n_features), self._reader())
+        rows = self._checked(X, _input.read_rows(X), reset=True)
+        return self._fit_targets(rows, rows.shape, self._reader()(y, rows.shape[0]))
+
+    @documented
+    def fit_kept(self, rows: KeptRows, feature_names: Sequence[str] | None = None) -> Self:
+        """Fit rows that workers of a Dask cluster keep already, within their bounds, as targets are within theirs.
+
+        Parameters
+        ----------
+        rows : KeptRows
+            Rows scaled to [-1, 1]; ``bounds`` must be (-1, 1), because weights are given in these units.
+        feature_names : sequence of str, optional
+            Names of the features.
+
+        {fitted_self}
+        """
+        self._refuse_scattered()
+        self._note_scaled(rows.n_features, feature_names)
+        return self._fit_targets(rows, (rows.n_rows, rows.n_features), None)
+
+    def _fit_targets(self, rows: Any, shape: tuple[int, int], targets: Any) -> Self:
+        """Fit checked rows and targets, and present the result."""
+        fitted, plan = self._solve(rows, targets, Squared(checks.positive("radius", self.radius)))
+        unit = self._reader().unit
         self.coef_ = fitted.coef[0] * unit
         self.intercept_ = float(fitted.intercept[0]) * unit
         self.support_ = np.flatnonzero(self.coef_)
-        public = (
-            self._size_in_words(*X.shape),
-            "the bounds of the features and of the target",
-        )
-        self._state(plan, public, X.shape[0])
+        self._state(plan, (self._size_in_words(*shape), "the bounds of the features and of the target"), shape[0])
         return self
 
+    def _reader(self) -> NumberReader:
+        return NumberReader(Bounds.parse(self.target_bounds, 1, "target_bounds"), type(self).__name__)
+
+    @lazy_on_collections
     @documented
     def predict(self, X: Any) -> FloatArray:
         """Return w·x + b for each row.
@@ -310,6 +392,6 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         """
         from sklearn.metrics import r2_score  # noqa: PLC0415 - slow to load, and fits do not need it
 
-        predicted = self.predict(X)
+        predicted = np.asarray(self.predict(X))
         target = _input.read_target(y, len(predicted), type(self).__name__)
         return float(r2_score(target, predicted, sample_weight=sample_weight))

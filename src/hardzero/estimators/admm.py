@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import checks
 from ..data.bounded import FloatArray
 from ..methods.admm import SHAPES, ADMMPlan, plan_admm, private_admm
-from ..optim.frank_wolfe import Problem
+from ..optim.problem import Problem
 from ._constant import ConstantFeatureOfClippedRows
 from ._linear import Shape
 from ._parameters import parameters

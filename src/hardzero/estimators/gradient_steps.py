@@ -10,7 +10,7 @@ from .. import checks
 from ..data.bounded import FloatArray
 from ..methods.gradient_steps import GradientStepsPlan, noisy_steps, plan_gradient_steps
 from ..methods.sparsifier import keep_largest
-from ..optim.frank_wolfe import Problem
+from ..optim.problem import Problem
 from ._constant import ConstantFeatureOfClippedRows
 from ._linear import Shape
 from ._parameters import parameters

@@ -9,8 +9,9 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from .. import checks
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Weights
 from ..optim.optimum import ExactSolver, NonPrivateSolver
+from ..optim.problem import Problem
 from ._linear import LinearClassifier, Shape
 from ._parameters import parameters
 from ._private import NonPrivateFit

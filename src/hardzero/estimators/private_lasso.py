@@ -5,7 +5,8 @@ from __future__ import annotations
 from .. import checks
 from ..methods.private_lasso import Plan, plan_lasso, private_lasso
 from ..optim.balls import Ball, L1Ball, L1BallPerOutput
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Weights
+from ..optim.problem import AnyProblem
 from ._linear import Shape
 from ._parameters import parameters
 from ._private import PrivateClassifier, PrivateRegressor
@@ -41,6 +42,8 @@ class PrivateLassoLogisticRegression(PrivateClassifier):
     2
     """
 
+    _takes_collections = True
+
     radius: float = 10.0
     n_iter: int = 1000
     calibration: str = "tight"
@@ -62,7 +65,7 @@ class PrivateLassoLogisticRegression(PrivateClassifier):
             fit_intercept=checks.flag("fit_intercept", self.fit_intercept),
         )
 
-    def _run(self, problem: Problem, plan: Plan) -> Weights:
+    def _run(self, problem: AnyProblem, plan: Plan) -> Weights:
         return private_lasso(problem, self._ball(problem.loss.outputs), plan, self._source())
 
 
@@ -80,6 +83,8 @@ class PrivateLassoRegression(PrivateRegressor):
     Proof: docs/proofs/private-lasso.md.
     """
 
+    _takes_collections = True
+
     radius: float = 1.0
     n_iter: int = 1000
     calibration: str = "tight"
@@ -93,5 +98,5 @@ class PrivateLassoRegression(PrivateRegressor):
             fit_intercept=checks.flag("fit_intercept", self.fit_intercept),
         )
 
-    def _run(self, problem: Problem, plan: Plan) -> Weights:
+    def _run(self, problem: AnyProblem, plan: Plan) -> Weights:
         return private_lasso(problem, L1Ball(self.radius), plan, self._source())

@@ -12,7 +12,8 @@ from ..data.variables import Variables
 from ..methods.select_refit import select_and_refit
 from ..methods.select_refit_plan import SelectRefitPlan, plan_select_refit
 from ..model.inference import FALSE_DISCOVERY_RATE
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Weights
+from ..optim.problem import AnyProblem
 from . import PRUNINGS
 from ._inference import WeightInference
 from ._linear import Shape
@@ -55,6 +56,8 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
     array([2, 5])
     """
 
+    _takes_collections = True
+
     max_features: int | None = None
     variables: Any = None
     max_variables: int | None = None
@@ -86,7 +89,7 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
             _limit("max_variables", self.max_variables),
         )
 
-    def _run(self, problem: Problem, plan: SelectRefitPlan) -> Weights:
+    def _run(self, problem: AnyProblem, plan: SelectRefitPlan) -> Weights:
         return select_and_refit(problem, plan, self._source())
 
     def _variables(self, n_features: int) -> Variables | None:

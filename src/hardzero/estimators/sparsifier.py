@@ -7,8 +7,9 @@ import math
 from .. import checks
 from ..methods.private_lasso import Plan, plan_lasso
 from ..methods.sparsifier import sparsifier
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Weights
 from ..optim.optimum import ExactSolver, NonPrivateSolver
+from ..optim.problem import Problem
 from ._linear import Shape
 from ._parameters import parameters
 from ._private import PrivateClassifier, PrivateFit, PrivateRegressor

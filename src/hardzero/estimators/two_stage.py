@@ -7,7 +7,8 @@ import math
 from .. import checks
 from ..methods.rows import ROW_NORMS
 from ..methods.two_stage import TwoStagePlan, plan_two_stage, two_stage
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Weights
+from ..optim.problem import Problem
 from ._linear import Shape
 from ._parameters import parameters
 from ._private import PrivateBinaryClassifier

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.bounded import FloatArray
-from ..optim.frank_wolfe import Problem
+from ..optim.problem import Problem
 from ..optim.progress import counted
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.randomness import Source

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray
-from ..optim.frank_wolfe import Problem
 from ..optim.losses import residual_cap, residual_codes
+from ..optim.problem import Problem
 from ..optim.progress import counted
 from ..privacy import accounting, mechanisms
 from ..privacy.budget import Budget, Neighbours

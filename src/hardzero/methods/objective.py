@@ -27,7 +27,7 @@ _NEWTON_STEPS = 200
 _UNIT_ROUNDOFF = 2.0**-53
 _WEIGHT_LIMBS, _WEIGHT_LIMB = 4, 2.0**14
 """Pieces of 14 bits: products with up to ``MAX_FEATURES`` features are summed without rounding."""
-_RESIDUAL_LIMBS = 3
+_RESIDUAL_LIMBS = 4
 _LONGEST = 2.0**21
 """Weights whose absolute values sum to more have pieces whose products are rounded after all."""
 _FLAT = 1e-10

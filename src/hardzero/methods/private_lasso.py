@@ -14,12 +14,12 @@ from ..optim.frank_wolfe import (
     InterceptRule,
     LaplaceSelector,
     NoisyIntercept,
-    Problem,
     Selector,
     Weights,
     frank_wolfe,
 )
 from ..optim.losses import Logistic, Loss
+from ..optim.problem import AnyProblem
 from ..privacy import accounting
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import Event, GaussianRelease, PureRelease, Repeated, Selection
@@ -208,7 +208,7 @@ def paper_iterations(n_rows: int, epsilon: float, radius: float, loss: Loss | No
     return max(1, round(math.pow(curvature * n_rows * epsilon / (loss.residual_unit * radius), 2 / 3)))
 
 
-def private_lasso(problem: Problem, ball: Ball, plan: Plan, source: Source) -> Weights:
+def private_lasso(problem: AnyProblem, ball: Ball, plan: Plan, source: Source) -> Weights:
     """Private LASSO as planned (Algorithm 1).
 
     Privacy

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Weights
 from ..optim.losses import Loss
+from ..optim.problem import Problem
 from ..privacy.mechanisms import Sensitive
 
 ROW_NORMS = (1e-6, 1e6)

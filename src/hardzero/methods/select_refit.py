@@ -20,8 +20,9 @@ from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
 from ..data.variables import Variables
 from ..optim.curvature import Curvature, noisy_curvature
 from ..optim.descent import Path, noisy_descent, prepare_descent
-from ..optim.frank_wolfe import Evidence, Problem, VariableEvidence, Weights, choose_several
+from ..optim.frank_wolfe import Evidence, VariableEvidence, Weights, choose_several
 from ..optim.losses import class_counts
+from ..optim.problem import AnyProblem, Problem
 from ..optim.standardise import Standard, private_standard, rates_of, typical_length
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Candidates, Sensitive
@@ -34,7 +35,7 @@ _COVERED = "the weights given the kept features{}; selection is not accounted fo
 _UNCORRELATED = ", which are taken for uncorrelated", ", which are taken for uncorrelated between variables"
 
 
-def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) -> Weights:
+def select_and_refit(problem: AnyProblem, plan: SelectRefitPlan, source: Source) -> Weights:
     """Fit sparse weights as planned.
 
     Privacy
@@ -44,12 +45,12 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
     loss, contributions, releases = problem.loss, plan.neighbours.contributions, plan.releases
     if not loss.has_refit:
         raise TypeError(f"select-then-refit is for classes; {type(loss).__name__} has no refit, use Private LASSO")
-    shape = (loss.outputs, problem.data.n_features)
+    shape = (loss.outputs, problem.n_features)
     features = np.arange(shape[1]) if plan.features is None else np.array(plan.features, dtype=np.intp)
-    problem = problem.on(problem.data.subset(features))
+    problem = problem.subset(features)
     if releases.screen is not None:
         screened = np.sort(screen_features(problem, releases.screen, contributions, source))
-        features, problem = features[screened], problem.on(problem.data.subset(screened))
+        features, problem = features[screened], problem.subset(screened)
     length = typical_length(problem, releases.length_eta, source)
     whole = private_standard(problem, length, releases.moments_noise, contributions, source)
     places, standard = np.arange(len(features)), whole
@@ -60,7 +61,7 @@ def select_and_refit(problem: Problem, plan: SelectRefitPlan, source: Source) ->
     for stage in releases.stages:
         used = np.flatnonzero(mask.any(axis=0))
         places, mask, standard = places[used], mask[:, used], standard.subset(used)
-        problem, variables = problem.on(problem.data.subset(used)), _among(plan.variables, features[places])
+        problem, variables = problem.subset(used), _among(plan.variables, features[places])
         signs = None if variables is None else variables.signs
         descent = prepare_descent(loss, standard, mask, problem.n_rows, stage.pace, contributions, signs)
         path = noisy_descent(problem, standard, Weights(at.coef[:, used], at.intercept), descent, source)
@@ -92,7 +93,7 @@ def _among(variables: Variables | None, features: NDArray[np.intp]) -> Variables
     return None if variables is None else variables.subset(features)
 
 
-def screen_features(problem: Problem, screen: Screen, contributions: int, source: Source) -> NDArray[np.intp]:
+def screen_features(problem: AnyProblem, screen: Screen, contributions: int, source: Source) -> NDArray[np.intp]:
     """Choose features by their largest absolute gradient at the base rate, one after the other.
 
     Privacy
@@ -109,22 +110,42 @@ def screen_features(problem: Problem, screen: Screen, contributions: int, source
     return choose_several(candidates, screen.kept, contributions * cap * FEATURE_ONE, screen.eta, source)
 
 
-def class_sums(problem: Problem) -> Sensitive[IntArray]:
+def class_sums(problem: AnyProblem) -> Sensitive[IntArray]:
     """Count the rows of each class, in units of 1/RESIDUAL_ONE.
 
     Privacy
     -------
     Sensitive. A record adds RESIDUAL_ONE in one place, or nothing.
     """
-    return Sensitive(class_counts(problem.loss, problem.targets) * RESIDUAL_ONE)
+    return Sensitive(problem.rows.total(rows_of_classes) * RESIDUAL_ONE)
 
 
-def screening_scores(problem: Problem, rates: FloatArray, cap: int) -> Sensitive[IntArray]:
+def rows_of_classes(problem: Problem) -> IntArray:
+    """Count the rows of each class in one place.
+
+    Privacy
+    -------
+    Sensitive. A record counts in one place, or in none.
+    """
+    return class_counts(problem.loss, problem.targets)
+
+
+def screening_scores(problem: AnyProblem, rates: FloatArray, cap: int) -> Sensitive[IntArray]:
     """Score every feature by its largest absolute gradient at released class rates, residuals clipped to ``cap``.
 
     Privacy
     -------
     Sensitive. A record moves each score by at most cap·FEATURE_ONE.
+    """
+    return Sensitive(np.abs(problem.rows.total(base_rate_gradient, rates, cap)).max(axis=0))
+
+
+def base_rate_gradient(problem: Problem, rates: FloatArray, cap: int) -> IntArray:
+    """Sum residuals at class rates, clipped to ``cap``, times features over the rows in one place.
+
+    Privacy
+    -------
+    Sensitive. A record adds at most cap·FEATURE_ONE to each sum.
     """
     if problem.loss.outputs == 1:
         residual = rates - problem.targets
@@ -133,7 +154,7 @@ def screening_scores(problem: Problem, rates: FloatArray, cap: int) -> Sensitive
         residual = np.tile(rates, (len(rows), 1))
         residual[rows, problem.targets] -= 1.0
     codes = np.clip(np.rint(residual * RESIDUAL_ONE), -cap, cap).astype(np.int64)
-    return Sensitive(np.abs(problem.data.gradient(codes)).max(axis=0))
+    return problem.data.gradient(codes)
 
 
 def start_intercept(rates: FloatArray) -> FloatArray:

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..data.bounded import FloatArray
 from ..optim.balls import L1Ball
-from ..optim.frank_wolfe import Problem, Weights
+from ..optim.frank_wolfe import Weights
 from ..optim.optimum import NonPrivateSolver
+from ..optim.problem import Problem
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source

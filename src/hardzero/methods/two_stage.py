@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.bounded import RESIDUAL_ONE, IntArray
-from ..optim.frank_wolfe import Problem, Weights, choose_several
+from ..optim.frank_wolfe import Weights, choose_several
 from ..optim.optimum import l1_optimum
+from ..optim.problem import Problem
 from ..privacy import accounting
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import PerturbedMinimum, Repeated, Selection

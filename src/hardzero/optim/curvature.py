@@ -16,15 +16,16 @@ from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
 from .descent import row_squares, weighted_codes
-from .frank_wolfe import Problem, Weights
+from .frank_wolfe import Weights
+from .problem import AnyProblem, Problem
 from .standardise import Standard
 
 _LARGEST = 0.25
 """Most that a row may add, as a share of a standardised row's expected squared length: curvatures are at most ¼."""
 _ROW_ONE = 2.0**15
 """The length of the longest row as whole numbers; products of so many rows as a block has stay below 2⁵³."""
-_SLACK = 32
-"""For every number released: rounding on either side, and the factor √2 in double precision for 2²⁶ rows."""
+_SLACK = 512
+"""For every number released: rounding on either side, and the factor √2 in double precision for 2³⁰ rows."""
 _ROUNDING = 1e-9
 
 
@@ -44,7 +45,7 @@ class Curvature:
 
 
 def noisy_curvature(
-    problem: Problem,
+    problem: AnyProblem,
     standard: Standard,
     at: Weights,
     clip: float,
@@ -81,7 +82,7 @@ def curvature_limit(standard: Standard) -> float:
 
 
 def curvature_sums(
-    problem: Problem, standard: Standard, at: Weights, clip: float, limit: float
+    problem: AnyProblem, standard: Standard, at: Weights, clip: float, limit: float
 ) -> Sensitive[IntArray]:
     """Sum ω·π(1-π)·z·zᵀ over all rows, z standardised with a 1 for the intercept, entries off the diagonal times √2.
 
@@ -92,14 +93,23 @@ def curvature_sums(
     -------
     Sensitive. A record moves the vector by at most _ROW_ONE² in L2, up to rounding that the noise allows for.
     """
+    sums = problem.rows.total(weighted_products, standard, at, clip, limit)
+    upper = sums[np.triu_indices(len(sums))]
+    return Sensitive(np.rint(upper * _triangle_weights(len(sums))).astype(np.int64))
+
+
+def weighted_products(problem: Problem, standard: Standard, at: Weights, clip: float, limit: float) -> IntArray:
+    """Sum the weighted products of the rows in one place.
+
+    Privacy
+    -------
+    Sensitive. What a record adds depends on that record and on released values only.
+    """
     squares = row_squares(problem, standard, np.ones((1, len(standard.centre)), dtype=bool))
     _, bends = weighted_codes(problem, standard, at, squares, clip)
     weights = np.minimum(bends * (1.0 / RESIDUAL_ONE), limit * (1 - _ROUNDING) / squares)[:, 0]
-    sums = problem.data.product_sums(
-        np.sqrt(weights) * (_ROW_ONE / math.sqrt(limit)), standard.centre, standard.scale
-    )
-    upper = sums[np.triu_indices(len(sums))]
-    return Sensitive(np.rint(upper * _triangle_weights(len(sums))).astype(np.int64))
+    factors = np.sqrt(weights) * (_ROW_ONE / math.sqrt(limit))
+    return problem.data.product_sums(factors, standard.centre, standard.scale)
 
 
 def _triangle_weights(size: int) -> FloatArray:

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, CodeArray, FloatArray, IntArray, Table
+from ..data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, CodeArray, FloatArray, IntArray
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
-from .frank_wolfe import Problem, Weights
+from .frank_wolfe import Weights
 from .losses import Loss
+from .problem import AnyProblem, Problem, Rows
 from .progress import counted
 from .standardise import Standard
 
@@ -129,14 +130,14 @@ def prepare_descent(
     rate = loss.intercept_rate / (n_rows * float(squares.max()))
     # For every coordinate: rounding to whole numbers on either side, and the linear map in double precision, whose
     # error grows with the true number of rows; that may be secret, so the largest table is allowed for.
-    slack = math.ceil((2 + MAX_ROWS * 2.0**-24) * math.sqrt(int(mask.sum()) + 2 * loss.outputs))
+    slack = math.ceil((2 + MAX_ROWS * 2.0**-28) * math.sqrt(int(mask.sum()) + 2 * loss.outputs))
     length = math.hypot(clip, _BEND_WEIGHT * loss.bend_norm)
     sigma = math.ceil(pace.noise * (contributions * math.ceil(length * RESIDUAL_ONE) + slack))
     known = np.zeros(mask.shape[1], dtype=np.int8) if signs is None else np.array(signs, dtype=np.int8)
     return DescentPlan(pace.steps, rate, clip, sigma, mask, pace.tail, known)
 
 
-def noisy_descent(problem: Problem, standard: Standard, start: Weights, plan: DescentPlan, source: Source) -> Path:
+def noisy_descent(problem: AnyProblem, standard: Standard, start: Weights, plan: DescentPlan, source: Source) -> Path:
     """Nesterov steps along noisy gradients.
 
     Privacy
@@ -145,14 +146,13 @@ def noisy_descent(problem: Problem, standard: Standard, start: Weights, plan: De
     ``plan.clip`` in L2 to the part of weights and intercepts, and half its curvature to the rest.
     Proof: docs/proofs/select-refit.md.
     """
-    squares = row_squares(problem, standard, plan.mask)
-    problem = problem.on(problem.data.packed())
+    rows = problem.rows.then(descent_rows, standard, plan.mask)
     coef, intercept = start.coef * plan.mask, start.intercept
     speed = Weights(np.zeros_like(coef), np.zeros_like(intercept))
     record = _Record(plan, standard.rates)
     for _ in counted(range(plan.steps)):
         ahead = Weights(coef + _MOMENTUM * speed.coef, intercept + _MOMENTUM * speed.intercept)
-        slope, bend = _noisy_gradient(weighted_sums(problem, standard, ahead, squares, plan), plan, source)
+        slope, bend = _noisy_gradient(weighted_sums(rows, standard, ahead, plan), plan, source)
         record.add(ahead, slope, bend)
         there = plan.allowed(ahead.coef - plan.rate * slope.coef)
         moved = Weights(there, ahead.intercept - plan.rate * slope.intercept)
@@ -236,30 +236,61 @@ def weighted_codes(
     return kernels.weighted_codes(margins, offset, problem.targets, squares, limit, RESIDUAL_ONE)
 
 
-def weighted_sums(
-    problem: Problem, standard: Standard, at: Weights, squares: FloatArray, plan: DescentPlan
-) -> Sensitive[IntArray]:
+class DescentRows(NamedTuple):
+    """Rows in one place, prepared for the steps of a descent.
+
+    Privacy
+    -------
+    Sensitive.
+    """
+
+    problem: Problem
+    standard: Standard
+    squares: FloatArray
+
+
+def descent_rows(problem: Problem, standard: Standard, mask: NDArray[np.bool_]) -> DescentRows:
+    """Prepare the rows in one place: what every step needs of them is worked out once.
+
+    Privacy
+    -------
+    Sensitive.
+    """
+    return DescentRows(problem.on(problem.data.packed()), standard, row_squares(problem, standard, mask))
+
+
+def code_sums(rows: DescentRows, at: Weights, clip: float) -> IntArray:
+    """Sum the weighted codes of the rows in one place: residuals times features, residuals, curvatures.
+
+    Privacy
+    -------
+    Sensitive. What a record adds depends on that record and on released values only.
+    """
+    problem, standard, squares = rows
+    residuals, bends = weighted_codes(problem, standard, at, squares, clip)
+    totals = kernels.code_totals(residuals), kernels.code_totals(bends)
+    return np.concatenate([problem.data.gradient(residuals).ravel(), *totals])
+
+
+def weighted_sums(rows: Rows, standard: Standard, at: Weights, plan: DescentPlan) -> Sensitive[IntArray]:
     """Sum the rows' weighted gradients in standardised coordinates, those in the mask, and their halved curvatures.
+
+    ``rows`` are `descent_rows`.
 
     Privacy
     -------
     Sensitive. A record moves the vector by at most ``plan.clip`` in the part of weights and intercepts, and by half
     its curvatures in the rest, in units of 1/RESIDUAL_ONE. Proof: docs/proofs/select-refit.md.
     """
-    codes = weighted_codes(problem, standard, at, squares, plan.clip)
-    return Sensitive(_standardised_sums(problem.data, standard, codes, plan.mask))
+    return Sensitive(_standardised_sums(rows.total(code_sums, at, plan.clip), standard, plan.mask))
 
 
-def _standardised_sums(
-    data: Table, standard: Standard, codes: tuple[CodeArray, CodeArray], mask: NDArray[np.bool_]
-) -> IntArray:
+def _standardised_sums(sums: IntArray, standard: Standard, mask: NDArray[np.bool_]) -> IntArray:
     """Sums of residuals times standardised features, from exact sums over the features as they are; of both codes."""
-    residuals, bends = codes
-    totals = kernels.code_totals(residuals)
-    weighted = data.gradient(residuals) * (1.0 / FEATURE_ONE)
+    gradient, totals, bends = np.split(sums, [mask.size, mask.size + len(mask)])
+    weighted = gradient.reshape(mask.shape) * (1.0 / FEATURE_ONE)
     slopes = (weighted - totals[:, None] * standard.centre) / standard.scale
-    sums = np.concatenate([slopes[mask], totals, _BEND_WEIGHT * kernels.code_totals(bends)])
-    whole: IntArray = np.rint(sums).astype(np.int64)
+    whole: IntArray = np.rint(np.concatenate([slopes[mask], totals, _BEND_WEIGHT * bends])).astype(np.int64)
     return whole
 
 

@@ -3,53 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray, Table
+from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Candidates, Sensitive, SignedScores
 from ..privacy.randomness import Source
 from .balls import Ball
-from .engine import engine_for
+from .engine import Engine, engine_of
 from .losses import Loss, residual_cap
+from .problem import AnyProblem
 from .progress import counted
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What is to be learnt: rows within bounds, their targets, and the loss.
-
-    Attributes
-    ----------
-    stated_rows : int or None
-        The public number of rows, where that of ``data`` is not public.
-
-    Privacy
-    -------
-    Sensitive, but for the loss and ``n_rows``. Whatever is not itself a sum over rows must use ``n_rows``, never the
-    number of rows of ``data``.
-    """
-
-    data: Table
-    targets: Any
-    loss: Loss
-    stated_rows: int | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """The public number of rows."""
-        return self.data.n_rows if self.stated_rows is None else self.stated_rows
-
-    def on(self, data: Table) -> Problem:
-        """Return the same problem with the same rows stored or described otherwise."""
-        return replace(self, data=data)
-
-    def __repr__(self) -> str:
-        return f"Problem({self.data!r}, {type(self.loss).__name__})"
 
 
 class VariableEvidence(NamedTuple):
@@ -209,8 +177,8 @@ class InterceptRule(Protocol):
     def due(self, t: int) -> bool:
         """Whether step ``t`` (from 1) moves the intercept."""
 
-    def moved(self, t: int, intercept: FloatArray, codes: IntArray, cap: int, loss: Loss) -> FloatArray:
-        """The next intercept."""
+    def moved(self, t: int, intercept: FloatArray, sums: Sensitive[IntArray], cap: int, loss: Loss) -> FloatArray:
+        """The next intercept, from the sums of residual codes."""
 
 
 @dataclass(frozen=True)
@@ -232,14 +200,14 @@ class NoisyIntercept:
         """Whether ``t`` is among the steps."""
         return t in self.steps
 
-    def moved(self, t: int, intercept: FloatArray, codes: IntArray, cap: int, loss: Loss) -> FloatArray:
+    def moved(self, t: int, intercept: FloatArray, sums: Sensitive[IntArray], cap: int, loss: Loss) -> FloatArray:
         """One step along the noisy sums divided by the public number of rows."""
         sensitivity = self.contributions * residual_sum_sensitivity(loss, cap)
         sigma = int(np.ceil(self.noise * sensitivity))
-        sums = mechanisms.gaussian(residual_sums(codes), sigma, self.source)
+        released = mechanisms.gaussian(sums, sigma, self.source)
         # A base rate closer to 0 or 1 than twice its noise would be a guess.
         margin = min(max(2 * self.noise * self.contributions, 1.0) / self.n_rows, 0.5 / (loss.outputs + 1))
-        return _next_intercept(t, intercept, sums / self.n_rows, margin, loss)
+        return _next_intercept(t, intercept, released / self.n_rows, margin, loss)
 
 
 @dataclass(frozen=True)
@@ -251,24 +219,25 @@ class ExactIntercept:
     Not private.
     """
 
+    n_rows: int
+
     def due(self, t: int) -> bool:
         """Every step."""
         return True
 
-    def moved(self, t: int, intercept: FloatArray, codes: IntArray, cap: int, loss: Loss) -> FloatArray:
+    def moved(self, t: int, intercept: FloatArray, sums: Sensitive[IntArray], cap: int, loss: Loss) -> FloatArray:
         """One step along the mean residuals."""
-        sums = mechanisms.exact(residual_sums(codes))
-        return _next_intercept(t, intercept, sums / len(codes), 1e-6, loss)
+        return _next_intercept(t, intercept, mechanisms.exact(sums) / self.n_rows, 1e-6, loss)
 
 
-def residual_sums(codes: IntArray) -> Sensitive[IntArray]:
-    """Sum residual codes over all rows.
+def residual_sums(engine: Engine) -> Sensitive[IntArray]:
+    """Sum the residual codes in use over all rows.
 
     Privacy
     -------
     Sensitive. A record adds its own codes: ``residual_sum_sensitivity``.
     """
-    return Sensitive(codes.sum(axis=0, dtype=np.int64))
+    return Sensitive(engine.code_sums())
 
 
 def _next_intercept(t: int, intercept: FloatArray, mean_codes: FloatArray, margin: float, loss: Loss) -> FloatArray:
@@ -305,7 +274,7 @@ _STALE_STEPS, _DOUBLINGS = 3.0, 2
 
 
 def frank_wolfe(
-    problem: Problem, ball: Ball, n_iter: int, selector: Selector, intercept_rule: InterceptRule | None = None
+    problem: AnyProblem, ball: Ball, n_iter: int, selector: Selector, intercept_rule: InterceptRule | None = None
 ) -> Weights:
     """Minimise the mean loss over a ball: at each step move towards one corner (Algorithm 1).
 
@@ -314,11 +283,11 @@ def frank_wolfe(
     As private as its selector and intercept rule: nothing else leaves the data, and ``n_iter`` is fixed
     beforehand. With exact ones it is the non-private LASSO. Proof: docs/proofs/private-lasso.md.
     """
-    loss, n_features = problem.loss, problem.data.n_features
+    loss, n_features = problem.loss, problem.n_features
     steps = open_loop_step(np.arange(1, n_iter + 1))
     scales = np.concatenate([[1.0], np.cumprod(1 - steps)])  # what is left of a weight of 1 after so many steps
     tolerances = selector.tolerances(problem.n_rows, steps, loss.stalest)
-    engine = engine_for(problem.data, problem.targets, loss, scales)
+    engine = engine_of(problem, scales)
     selections = ball.scores(engine.gradient, engine.tops, engine.features)  # views: the engine updates them
     coef = np.zeros((loss.outputs, n_features))  # divided by the scale, as the margins are
     norms, intercept = np.zeros(loss.outputs), np.zeros(loss.outputs)
@@ -332,7 +301,7 @@ def frank_wolfe(
         engine.refresh(t, intercept, cap, tolerance)
         chosen = [selector(scores, cap) for scores in selections]
         if intercept_rule is not None and moves_intercept:
-            intercept = intercept_rule.moved(t + 1, intercept, engine.codes, cap, loss)
+            intercept = intercept_rule.moved(t + 1, intercept, residual_sums(engine), cap, loss)
             highest = residual_cap(loss, ball.largest_norms(loss.outputs), intercept)
         for i, (name, sign) in enumerate(chosen):
             vertex = ball.vertex(i, name, sign, n_features)

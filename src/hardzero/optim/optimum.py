@@ -16,9 +16,10 @@ import numpy as np
 from .. import checks
 from ..data.bounded import FloatArray
 from .balls import L1Ball, project_l1
-from .frank_wolfe import ExactIntercept, ExactSelector, Problem, Weights, frank_wolfe
+from .frank_wolfe import ExactIntercept, ExactSelector, Weights, frank_wolfe
 from .losses import Loss
 from .newton import INTERCEPT_REACH, Evaluation, Places, Reached, Slab, evaluate, gap_of, is_sparse, newton_descent
+from .problem import Problem
 
 _WIDEST = 1000
 """With more working weights than this, many gradients are cheaper than one Hessian."""
@@ -99,7 +100,7 @@ class PlainFrankWolfe:
 
     def __call__(self, problem: Problem, radius: float, *, fit_intercept: bool) -> Optimum:
         """Run all steps on one problem."""
-        rule = ExactIntercept() if fit_intercept else None
+        rule = ExactIntercept(problem.n_rows) if fit_intercept else None
         weights = frank_wolfe(problem, L1Ball(radius), self.n_iter, ExactSelector(), rule)
         return Optimum(weights, gap=None, converged=True)
 

@@ -15,8 +15,8 @@ from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray, Tabl
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
-from .frank_wolfe import Problem
 from .losses import class_counts
+from .problem import AnyProblem, Problem
 
 _LENGTHS = 40
 _SHORTEST = 0.1
@@ -66,7 +66,7 @@ class Standard:
         return Standard(self.centre[features], self.scale[features], self.variance[features], self.error, self.rates)
 
 
-def typical_length(problem: Problem, eta: float, source: Source) -> float:
+def typical_length(problem: AnyProblem, eta: float, source: Source) -> float:
     """Choose a length that about nine rows in ten do not exceed, from a fixed grid.
 
     Privacy
@@ -74,11 +74,11 @@ def typical_length(problem: Problem, eta: float, source: Source) -> float:
     Releases one grid point with bounded range ``eta`` under every relation: one record moves each count by at most
     one. Proof: docs/proofs/select-refit.md.
     """
-    grid = np.geomspace(_SHORTEST, max(math.sqrt(problem.data.n_features), 2 * _SHORTEST), _LENGTHS)
+    grid = np.geomspace(_SHORTEST, max(math.sqrt(problem.n_features), 2 * _SHORTEST), _LENGTHS)
     return float(grid[mechanisms.select(length_scores(problem, grid), _OUT_OF * RESIDUAL_ONE, eta, source)])
 
 
-def length_scores(problem: Problem, grid: FloatArray) -> Sensitive[IntArray]:
+def length_scores(problem: AnyProblem, grid: FloatArray) -> Sensitive[IntArray]:
     """Score every length of a grid: the closer the number of rows within it is to nine tenths of all, the higher.
 
     In units so small that dividing one sensitivity into levels loses nothing.
@@ -87,8 +87,18 @@ def length_scores(problem: Problem, grid: FloatArray) -> Sensitive[IntArray]:
     -------
     Sensitive. A record is within a length or not, and moves each score by at most 10·RESIDUAL_ONE.
     """
-    inside = np.searchsorted(np.sort(_lengths(problem.data)), grid, side="right")
+    inside = problem.rows.total(rows_within, grid)
     return Sensitive(-np.abs(_OUT_OF * inside - _INSIDE * problem.n_rows) * RESIDUAL_ONE)
+
+
+def rows_within(problem: Problem, grid: FloatArray) -> IntArray:
+    """Count the rows within each length of a grid.
+
+    Privacy
+    -------
+    Sensitive. A record counts once for each length, or not.
+    """
+    return np.searchsorted(np.sort(_lengths(problem.data)), grid, side="right").astype(np.int64)
 
 
 def _lengths(data: Table) -> FloatArray:
@@ -96,7 +106,9 @@ def _lengths(data: Table) -> FloatArray:
     return np.sqrt(data.row_squares(np.zeros(data.n_features), np.ones(data.n_features)))
 
 
-def private_standard(problem: Problem, length: float, noise: float, contributions: int, source: Source) -> Standard:
+def private_standard(
+    problem: AnyProblem, length: float, noise: float, contributions: int, source: Source
+) -> Standard:
     """Release means, mean squares and class rates in one Gaussian vector, rows clipped to ``length``.
 
     Privacy
@@ -105,7 +117,7 @@ def private_standard(problem: Problem, length: float, noise: float, contribution
     ‖x‖ ≤ length and ‖x²‖ ≤ ‖x‖, and its class adds 1, so its contribution has L2 norm at most √(2·length² + 1).
     Proof: docs/proofs/select-refit.md.
     """
-    n, p = problem.n_rows, problem.data.n_features
+    n, p = problem.n_rows, problem.n_features
     sensitivity = contributions * math.ceil(math.sqrt(2 * length**2 + 1) * _SUM_ONE)
     sigma = math.ceil(noise * sensitivity)
     means = mechanisms.gaussian(moment_sums(problem, length), sigma, source) / (_SUM_ONE * n)
@@ -116,7 +128,7 @@ def private_standard(problem: Problem, length: float, noise: float, contribution
     return Standard(centre, scale, variance, error, rates_of(means[2 * p :], n))
 
 
-def moment_sums(problem: Problem, length: float) -> Sensitive[IntArray]:
+def moment_sums(problem: AnyProblem, length: float) -> Sensitive[IntArray]:
     """Sum features, their squares and classes over rows that are shrunk to ``length``.
 
     Rounded down throughout, so that the bound holds for the whole numbers themselves.
@@ -125,11 +137,21 @@ def moment_sums(problem: Problem, length: float) -> Sensitive[IntArray]:
     -------
     Sensitive. A record adds a vector of length at most √(2·length² + 1), in units of 1/(FEATURE_ONE·RESIDUAL_ONE).
     """
+    return Sensitive(problem.rows.total(shrunk_moments, length))
+
+
+def shrunk_moments(problem: Problem, length: float) -> IntArray:
+    """Sum features, squares and classes of the rows in one place.
+
+    Privacy
+    -------
+    Sensitive. What a record adds depends on that record and on ``length`` only.
+    """
     data = problem.data
     shrink = np.minimum(1.0, length / np.maximum(_lengths(data), 1e-12))
     codes = np.floor(shrink * RESIDUAL_ONE).astype(np.int64)
     sums, squares = data.gradient(codes[:, None])[0], data.square_gradient(codes * codes // RESIDUAL_ONE)
-    return Sensitive(np.concatenate([sums, squares, class_counts(problem.loss, problem.targets) * _SUM_ONE]))
+    return np.concatenate([sums, squares, class_counts(problem.loss, problem.targets) * _SUM_ONE])
 
 
 def rates_of(means: FloatArray, n_rows: int) -> FloatArray:

@@ -12,8 +12,8 @@ from .streams import memory_exhausted
 from .table import ReaderError, TableReader
 
 
-def open_parquet(path: Path) -> TableReader:
-    """Open a Parquet file; a batch needs the memory of a row group at most.
+def open_parquet(path: Path, groups: Sequence[int] | None = None) -> TableReader:
+    """Open a Parquet file, or some of its row groups; a batch needs the memory of a row group at most.
 
     Privacy
     -------
@@ -26,13 +26,25 @@ def open_parquet(path: Path) -> TableReader:
 
     def batches(rows: int, columns: Sequence[str]) -> Iterator[Any]:
         with _readable(path, "Parquet"), opened() as file:
-            found = file.iter_batches(batch_size=rows, columns=list(columns), use_threads=False)
+            found = file.iter_batches(batch_size=rows, row_groups=groups, columns=list(columns), use_threads=False)
             yield from _as_many_as_promised(_sound(found, columns), n_rows)
 
     with _readable(path, "Parquet"), opened() as file:
         names, types = _names_and_types(file.schema_arrow)
-        n_rows = _number_of_rows(file.metadata)
+        n_rows = sum(_sizes(file.metadata, groups))
     return TableReader(str(path), names, False, n_rows, lambda: types, batches)
+
+
+def row_group_sizes(path: Path) -> list[int]:
+    """Return the number of rows in each row group of a Parquet file.
+
+    Privacy
+    -------
+    Sensitive, as numbers of rows are; where a file is cut for reading changes no result.
+    """
+    parquet = require("pyarrow.parquet")
+    with _readable(path, "Parquet"), parquet.ParquetFile(path) as file:
+        return _sizes(file.metadata, None)
 
 
 def open_arrow(path: Path) -> TableReader:
@@ -75,12 +87,12 @@ def _names_and_types(schema: Any) -> tuple[tuple[str, ...], Mapping[str, Any]]:
     return names, types
 
 
-def _number_of_rows(metadata: Any) -> int:
-    """Return the number of rows, which others make room by, if the row groups agree."""
+def _sizes(metadata: Any, groups: Sequence[int] | None) -> list[int]:
+    """Return the numbers of rows of row groups, which others make room by, if all of them agree with the whole."""
     counts = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
     if min(counts, default=0) < 0 or sum(counts) != metadata.num_rows:
         raise _DamagedError
-    return sum(counts)
+    return counts if groups is None else [counts[index] for index in groups]
 
 
 def _sound(batches: Iterable[Any], columns: Sequence[str]) -> Iterator[Any]:

@@ -13,6 +13,7 @@ from .delimited import open_csv
 from .duckdb_query import open_duckdb
 from .formats import FileFormat
 from .libsvm import open_libsvm
+from .several import matching_files, one_after_the_other
 from .sql import open_database
 from .table import ReaderError, TableReader
 
@@ -33,7 +34,8 @@ def open_table(
     Parameters
     ----------
     source : path or str, optional
-        A CSV, Parquet, Arrow (Feather) or LIBSVM file; CSV and LIBSVM may be compressed (.gz, .bz2, .xz). With a
+        A CSV, Parquet, Arrow (Feather) or LIBSVM file; CSV and LIBSVM may be compressed (.gz, .bz2, .xz). A
+        pattern such as ``folder/*.parquet`` stands for the rows of several files, in the order of their names. With a
         query: a database URL such as ``postgresql://user@host/database``, a DuckDB database file, or nothing for
         a query that names files itself.
     query : str, optional
@@ -72,6 +74,9 @@ def open_table(
         return open_database(location, query) if location and is_url else open_duckdb(location, query)
     if location is None or is_url:
         raise ReaderError("a database needs a query; a table without one must be a file")
+    if (files := matching_files(location)) is not None:
+        given = {"form": form, "delimiter": delimiter, "names": names, "n_features": n_features}
+        return one_after_the_other(location, [open_table(file, **given) for file in files])  # type: ignore[arg-type]
     path = Path(location)
     _refuse_what_is_no_file(path)
     plain = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
@@ -109,7 +114,9 @@ def _parsed(form: FileFormat | str) -> FileFormat:
 def _refuse_what_is_no_file(path: Path) -> None:
     try:
         if path.is_dir():
-            raise ReaderError(f"{path} is a folder; name a file in it")
+            raise ReaderError(
+                f"{path} is a folder; name a file in it, or files by a pattern such as {path}/*.parquet"
+            )
         with path.open("rb"):
             pass
     except FileNotFoundError:

@@ -20,8 +20,9 @@ from ..estimators.select_refit import SparsePrivateLogisticRegression
 from ..estimators.sparsifier import SparsifierLogisticRegression
 from ..estimators.two_stage import TwoStageLogisticRegression
 from ..methods.private_lasso import Plan
-from ..optim.frank_wolfe import Problem, Weights, open_loop_step
+from ..optim.frank_wolfe import Weights, open_loop_step
 from ..optim.optimum import ExactSolver, PlainFrankWolfe
+from ..optim.problem import AnyProblem
 from .trials import Trial
 
 BOUNDS = (-1, 1)
@@ -75,7 +76,7 @@ class RandomStartLasso(PrivateLassoLogisticRegression):
     As `PrivateLassoLogisticRegression`: the start does not depend on the data.
     """
 
-    def _run(self, problem: Problem, plan: Plan) -> Weights:
+    def _run(self, problem: AnyProblem, plan: Plan) -> Weights:
         weights = super()._run(problem, plan)
         left = np.prod([1 - open_loop_step(t) for t in range(1, plan.n_iter + 1)])
         assert self.random_state is not None  # trials are seeded

@@ -16,6 +16,7 @@ from ...atomic import Claim, claimed
 from ...checks import InputError
 from ...data.bounded import Bounds
 from ...data.stacked import StackedData
+from ...estimators._scattered import KeptRows
 from ...model import FittedModel
 from ...privacy.budget import Neighbours
 from ...readers import TableReader
@@ -61,14 +62,34 @@ def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None])
     -------
     Sensitive. The codes of a row depend on its own record and the schema only, however the rows around it are stored.
     """
+    refuse_misfit(reader, schema)
+    rows = encoded_rows(reader, schema, heard)
+    if not len(rows.y if isinstance(rows, RegressionRows) else rows.places):
+        raise InputError(f"{reader.source} has no rows to learn from")
+    return rows
+
+
+def refuse_misfit(reader: TableReader, schema: Schema) -> None:
+    """Refuse a table whose columns are not those of the schema.
+
+    Privacy
+    -------
+    Names and types of columns count as public; no cell is read.
+    """
     if problems := check_table(schema, reader).problems:
         raise InputError("the table does not fit the schema: " + "; ".join(problems))
+
+
+def encoded_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None]) -> TrainingRows | RegressionRows:
+    """Encode the rows of a table that fits the schema, if it has any.
+
+    Privacy
+    -------
+    Sensitive. The codes of a row depend on its own record and the schema only.
+    """
     encoder = SchemaEncoder(schema)
     if isinstance(schema.target, NumericTarget):
-        X, y = read_encoded(reader, encoder)
-        if not len(y):
-            raise InputError(_without_rows(reader))
-        return RegressionRows(X, y)
+        return RegressionRows(*read_encoded(reader, encoder))
     places: list[np.typing.NDArray[np.int16]] = []
 
     def batches() -> Iterator[Any]:
@@ -83,26 +104,22 @@ def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None])
             yield encoded.X.toarray() if encoded.X.nnz > DENSE_FROM * np.prod(encoded.X.shape) else encoded.X
 
     data = StackedData.from_batches(batches(), Bounds.parse((-1, 1), len(schema.features)))
-    if data.n_rows == 0:
-        raise InputError(_without_rows(reader))
-    return TrainingRows(data, np.concatenate(places))
+    return TrainingRows(data, np.concatenate(places) if places else np.zeros(0, dtype=np.int16))
 
 
-def _without_rows(reader: TableReader) -> str:
-    return f"{reader.source} has no rows to learn from"
-
-
-def fit_rows(rows: TrainingRows | RegressionRows, schema: Schema, estimator: Any) -> FittedModel:
+def fit_rows(rows: TrainingRows | RegressionRows | KeptRows, schema: Schema, estimator: Any) -> FittedModel:
     """Fit an estimator that `build_estimator` made for this schema's target.
 
     Privacy
     -------
     Releases a model, with the guarantee of the estimator.
     """
+    names = [feature.name for feature in schema.features]
     if isinstance(rows, RegressionRows):
         estimator.fit(rows.X, rows.y)
+    elif isinstance(rows, KeptRows):
+        estimator.fit_kept(rows, names)
     else:
-        names = [feature.name for feature in schema.features]
         estimator.fit_table(rows.data, rows.places, names, coded=True)
     cuts = "cut points, " if any(feature.is_step for feature in schema.features) else ""
     public = [f"the schema: columns, bounds, {cuts}categories, missing values"]
