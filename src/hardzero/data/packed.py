@@ -71,9 +71,9 @@ class Pieces:
 
         None if weights are too large for sums of 32 bits.
         """
-        if np.abs(weights).sum(axis=0).max(initial=0) >= _LARGEST_SUM:
+        short = _short(weights)
+        if short is None:
             return None
-        short = np.ascontiguousarray(weights, dtype=np.int32)
         margins: Any = (np.empty if self._loops.count else np.zeros)((self._n_rows, weights.shape[1]))
         kernels.by_parts(
             self._loops.count,
@@ -87,10 +87,9 @@ class Pieces:
 
         None if weights are too large for sums of 32 bits.
         """
-        if np.abs(weights).sum(axis=0).max(initial=0) >= _LARGEST_SUM:
+        short, outputs = _short(weights), weights.shape[1]
+        if short is None:
             return None
-        outputs = weights.shape[1]
-        short = np.ascontiguousarray(weights, dtype=np.int32)
         kinds = (np.float64, np.float64 if outputs == 1 else np.int64, np.float64)
         given = [np.ascontiguousarray(part, dtype=kind) for part, kind in zip(rows[:3], kinds, strict=True)]
 
@@ -101,6 +100,12 @@ class Pieces:
 
         done = kernels.by_parts(self._loops.count, 2 * self._work * outputs, sums)
         return [np.asarray(np.sum(parts, axis=0)) for parts in zip(*done, strict=True)]
+
+
+def _short(weights: IntArray) -> CodeArray | None:
+    """Return weights in 32 bits; None if sums of them could be longer."""
+    fits = np.abs(weights).sum(axis=0).max(initial=0) < _LARGEST_SUM
+    return np.ascontiguousarray(weights, dtype=np.int32) if fits else None
 
 
 def _rows_of_piece(entries: int, n_rows: int) -> int:

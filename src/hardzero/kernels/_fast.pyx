@@ -265,6 +265,8 @@ cdef class Pieces:
         """Add a piece of a table with a line for each feature, whose rows lie one after the other."""
         cdef const int32_t* address = &table[0, 0] if table.shape[0] and table.shape[1] else NULL
         cdef int64_t stride = table.strides[0] // <int64_t> sizeof(int32_t)
+        if table.strides[1] != sizeof(int32_t):
+            raise ValueError("the rows of a line must lie one after the other")
         self.kept_alive.append(table)
         if columns.shape[0] and table.shape[1]:
             with nogil:
