@@ -105,16 +105,37 @@ def _threads(rows: int, setting: Setting, progress: Progress) -> Results:
     for name, make in (("numbers", _numbers), ("indicators", _indicators)):
         stack = make(rows)
         for storage, data in ((f"{name}, in blocks", stack), (f"{name}, in one piece", _in_one_piece(stack))):
-            step = _step(data)
-            times: dict[int, list[float]] = {1: [], 2: []}
-            start = time.perf_counter()
-            while not times[2] or time.perf_counter() - start < setting.limit:  # others may leave a processor free
-                for count, taken in times.items():
-                    with kernels.using_threads(count):
-                        taken.append(_fastest(step, setting.slice))
-            results["data"][storage] = one = {str(count): min(taken) for count, taken in times.items()}
-            progress.say(f"{storage}: two threads {one['1'] / one['2']:.2f} times as fast")
+            results["data"][storage] = one = _one_and_two(_step(data), setting.limit / 2)
+            gain, shown = _gain(one, "busiest"), _gain(one, "wall")
+            progress.say(f"{storage}: two threads {gain:.2f} times as fast, {shown:.2f} by the clock")
     return results
+
+
+def _one_and_two(step: Any, budget: float) -> Results:
+    """The fastest run on one thread and on two, in turn: by the clock, and the processor time of the busiest thread.
+
+    The latter is what a run takes where every thread has a processor of its own, whatever else the machine does.
+    """
+    found: Results = {kind: {} for kind in ("wall", "busiest")}
+    start = time.perf_counter()
+    while not found["wall"] or time.perf_counter() - start < budget:
+        for count in (1, 2):
+            with kernels.using_threads(count), no_collection():
+                before = time.perf_counter(), time.thread_time(), time.process_time()
+                step()
+                wall, here, all_threads = (
+                    now - then
+                    for now, then in zip(
+                        (time.perf_counter(), time.thread_time(), time.process_time()), before, strict=True
+                    )
+                )
+            for kind, taken in (("wall", wall), ("busiest", max(here, all_threads - here))):
+                found[kind][str(count)] = min(taken, found[kind].get(str(count), taken))
+    return found
+
+
+def _gain(one: Results, kind: str) -> float:
+    return float(one[kind]["1"] / one[kind]["2"])
 
 
 def _in_one_piece(stack: StackedData) -> BoundedData:
@@ -183,7 +204,7 @@ def checks(results: Results) -> list[Check]:
         found.append(at_most(f"survey as {kind}, whole command / before", 0.5, ratio))
     found.append(at_most("survey, fit / liblinear", 1, survey["hardzero"]["fit"] / survey["liblinear"]["fit"]))
     found += [
-        at_least(f"{name}: one thread / two", 1.6, one["1"] / one["2"])
+        at_least(f"{name}: one thread / two", 1.6, _gain(one, "busiest"))
         for name, one in results["threads"]["data"].items()
     ]
     found.append(
@@ -201,7 +222,11 @@ def page(results: Results) -> str:
         for point in points
     ]
     thread_rows = [
-        [name, time_text(one["1"]), time_text(one["2"]), f"{number(one['1'] / one['2'])}×"]
+        [
+            name,
+            *(time_text(one["busiest"][count]) for count in ("1", "2")),
+            *(f"{number(_gain(one, kind))}×" for kind in ("busiest", "wall")),
+        ]
         for name, one in threads["data"].items()
     ]
     totals = [[name, time_text(taken)] for name, taken in survey["totals"].items()]
@@ -239,6 +264,7 @@ residuals, their sums; one thread, the fastest of many. The nearest line is {tim
 {table(["rows", "a step", "for each row"], step_rows)}
 
 **Threads.** The same on {threads["rows"]:,} rows: {FEATURES} numbers each, or 10 of 200 indicators. Results are the
-same to the last bit.
+same to the last bit. Times are the processor time of the busiest thread, the least of many runs: what a run takes
+where every thread has a processor of its own. The last column is by the clock, where others may use the machine.
 
-{table(["data", "one thread", "two threads", "times as fast"], thread_rows)}"""
+{table(["data", "one thread", "two threads", "times as fast", "by the clock"], thread_rows)}"""
