@@ -235,7 +235,11 @@ def page(results: Results) -> str:
         for way, name in (("hardzero", "`hardzero fit`"), ("liblinear", "liblinear, L1, C = 1"))
     ]
     ways = [
-        [name, time_text(file[way]["read"]), time_text(file[way]["fit"]), f"{file[way]['peak'] / 1e9:.2f} GB"]
+        [
+            name,
+            *(time_text(file[way][part]) for part in ("read", "fit", "processor")),
+            f"{file[way]['peak'] / 1e9:.2f} GB",
+        ]
         for way, name in (("hardzero", "`hardzero fit`, ε = 1"), ("sgd", "`SGDClassifier.partial_fit`, one pass"))
     ]
     return f"""\
@@ -255,7 +259,7 @@ has its penalty given:
 the private fit holds all rows, 4 bytes an entry, and passes over them hundreds of times. That it takes longer is the
 price of noise that is added once a pass, over all rows.
 
-{table(["", "reading", "fit", "peak memory"], ways)}
+{table(["", "reading", "fit", "processor time, all", "peak memory"], ways)}
 
 **Steps against rows.** What one step of the descent asks of all rows ({FEATURES} numbers each): margins, weighted
 residuals, their sums; one thread, the fastest of many. The nearest line is {time_text(max(start, 0))} and
