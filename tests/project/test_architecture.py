@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "data": ("kernels", "checks"),
     "optim": ("privacy", "kernels", "data", "checks"),
     "methods": ("privacy", "kernels", "data", "optim", "checks"),
-    "schema": ("data", "checks"),
+    "schema": ("kernels", "data", "checks"),
     "readers": ("data", "schema", "checks"),
     "model": ("privacy", "data", "schema", "checks", "atomic", "version", "methods"),
     "report": ("privacy", "model", "checks", "atomic"),
