@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, CodeArray, FloatArray, IntArray
+from ..data.passes import WeighedRows
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
@@ -230,10 +231,17 @@ def weighted_codes(
     -------
     Sensitive. A row's codes depend on that row and on released values only, its weight not on its label.
     """
+    coef, weighed = _weighed(problem, standard, at, squares, clip)
+    return kernels.weighted_codes(problem.data.margins(coef), *weighed)
+
+
+def _weighed(
+    problem: Problem, standard: Standard, at: Weights, squares: FloatArray, clip: float
+) -> tuple[FloatArray, WeighedRows]:
+    """Weights of the features as they are, and what decides on codes beside the margins by these weights."""
     coef = at.coef / standard.scale
-    margins, offset = problem.data.margins(coef), at.intercept - coef @ standard.centre
-    limit = clip * (1 - _ROUNDING)
-    return kernels.weighted_codes(margins, offset, problem.targets, squares, limit, RESIDUAL_ONE)
+    offset, limit = at.intercept - coef @ standard.centre, clip * (1 - _ROUNDING)
+    return coef, WeighedRows(offset, problem.targets, squares, limit, RESIDUAL_ONE)
 
 
 class DescentRows(NamedTuple):
@@ -267,9 +275,9 @@ def code_sums(rows: DescentRows, at: Weights, clip: float) -> IntArray:
     Sensitive. What a record adds depends on that record and on released values only.
     """
     problem, standard, squares = rows
-    residuals, bends = weighted_codes(problem, standard, at, squares, clip)
-    totals = kernels.code_totals(residuals), kernels.code_totals(bends)
-    return np.concatenate([problem.data.gradient(residuals).ravel(), *totals])
+    coef, weighed = _weighed(problem, standard, at, squares, clip)
+    gradient, *totals = problem.data.weighted_sums(coef, weighed)
+    return np.concatenate([gradient.ravel(), *totals])
 
 
 def weighted_sums(rows: Rows, standard: Standard, at: Weights, plan: DescentPlan) -> Sensitive[IntArray]:
