@@ -81,9 +81,13 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         plan = self._plan(Shape(rows, features, loss))
         kernels.say_what_is_missing()
         progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))
-        with self._problem(X, targets, loss, bounds, rows) as problem:
+        with kernels.using_threads(self._threads()), self._problem(X, targets, loss, bounds, rows) as problem:
             weights = self._run(problem, plan)
         return weights.divided_by(bounds.scale), plan
+
+    def _threads(self) -> int | None:
+        """Return how many threads a fit may use; None leaves that to the environment."""
+        return None
 
     def _problem(
         self, X: Any, targets: Any, loss: Loss, bounds: Bounds, n_rows: int
