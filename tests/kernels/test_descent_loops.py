@@ -141,6 +141,20 @@ def test_margins_of_packed_features_are_exact(n_rows, n_features, density, outpu
 
 
 @compiled_only
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("density", [0.01, 0.07, 0.2, 0.6])
+def test_every_form_of_a_feature_gives_its_sums(density, outputs):
+    """Bits and lists of rows, at either bound or at both, and numbers: all in one table."""
+    rng = np.random.default_rng(5)
+    table = table_of(rng, 2500, 24, density)
+    table[2] = -np.abs(table[2])
+    codes, weights = rng.integers(-99, 99, size=(2500, outputs)), rng.integers(-99, 99, size=(24, outputs))
+    for pieces in packed_in_all_ways(table, piece=1500):
+        assert np.array_equal(pieces.column_sums(codes), codes.T @ table.T.astype(np.int64))
+        assert np.array_equal(pieces.margins(weights, 1.0), table.T.astype(np.int64) @ weights)
+
+
+@compiled_only
 @pytest.mark.parametrize("most", [2**31 - 1, 2**31, -(2**31 - 1), -(2**31)])
 def test_margins_at_the_end_of_32_bits(most):
     table = np.full((2, 3), FEATURE_ONE, dtype=np.int32)

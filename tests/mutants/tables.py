@@ -118,7 +118,7 @@ MUTANTS = (
         "kernels/packed.hpp",
         "mark_sum(marks.rows.data() + start, size, codes) * marks.signs[l] * (1 << FEATURE_BITS);",
         "mark_sum(marks.rows.data() + start, size, codes) * (1 << FEATURE_BITS);",
-        in_file("kernels/test_descent_loops", "test_sums_over_packed_features_are_exact"),
+        in_file("kernels/test_descent_loops", "test_every_form_of_a_feature_gives_its_sums"),
         compiled=True,
     ),
     Mutant(
