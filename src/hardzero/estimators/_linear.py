@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -75,8 +76,9 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         plan = self._plan(Shape(rows, features, loss))
         kernels.say_what_is_missing()
         progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))
-        data = X if is_table else BoundedData.from_matrix(X, bounds)
-        weights = self._run(Problem(data, targets, loss, stated_rows=rows), plan)
+        with self._charged(plan):
+            data = X if is_table else BoundedData.from_matrix(X, bounds)
+            weights = self._run(Problem(data, targets, loss, stated_rows=rows), plan)
         return weights.divided_by(bounds.scale), plan
 
     def _checked(self, X: Any, rows: Any, *, reset: bool) -> Any:
@@ -89,6 +91,13 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         self.privacy_ = self._statement(plan, assumed_public, self._public_rows(counted))
         warn_if_weak(self.privacy_)
         self._note_fit(self.privacy_.epsilon, self.privacy_.delta)
+
+    def _look_ahead(self, X: Any) -> None:
+        """Refuse, before a record is looked at, what no budget is left for; nothing, unless a class says otherwise."""
+
+    def _charged(self, plan: Any) -> AbstractContextManager[None]:
+        """Charge a plan to a ledger while it is carried out; to none, unless a class says otherwise."""
+        return nullcontext()
 
     def _note_fit(self, epsilon: float, delta: float) -> None:
         """Take note of what a fit has spent; nothing, unless a class says otherwise."""
@@ -168,6 +177,7 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {fitted_self}
         """
+        self._look_ahead(X)
         rows = self._checked(X, _input.read_rows(X), reset=True)
         return self._fit_rows(rows, rows.shape, y)
 
@@ -191,6 +201,7 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {fitted_self}
         """
+        self._look_ahead(data)
         bounds = Bounds.parse(self.bounds, data.n_features)
         if not (np.all(bounds.lower == -1) and np.all(bounds.upper == 1)):
             raise ValueError(f"bounds must be (-1, 1) for a table that is scaled to them, got {self.bounds!r}")
@@ -278,6 +289,7 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
 
         {fitted_self}
         """
+        self._look_ahead(X)
         X = self._checked(X, _input.read_rows(X), reset=True)
         y = _input.read_target(y, X.shape[0], type(self).__name__)
         limits = Bounds.parse(self.target_bounds, 1, "target_bounds")

@@ -12,7 +12,9 @@ from ..checks import InputError, MissingPackageError, require
 
 _POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
 _SQLITE = "sqlite:///"
-_KEPT_ELSEWHERE = "put it into ~/.pgpass, or into the environment variable PGPASSWORD, and leave it out of the address"
+_KEPT_ELSEWHERE = (
+    "put it into ~/.pgpass, or into the environment variable PGPASSWORD, and leave it out of the address"
+)
 
 
 def normal(address: Any) -> str:
@@ -24,7 +26,9 @@ def normal(address: Any) -> str:
     """
     text = str(address)
     if not text:
-        raise InputError("url must name a file, such as 'ledger.db', or a database, such as postgresql://host/database")
+        raise InputError(
+            "url must name a file, such as 'ledger.db', or a database, such as postgresql://host/database"
+        )
     if text.startswith(_SQLITE):
         text = text.removeprefix(_SQLITE)
     if "://" not in text:
@@ -64,7 +68,9 @@ def engine_for(address: str) -> Any:
     except MissingPackageError:
         raise
     except Exception:  # which may quote the address
-        raise InputError("the ledger's address cannot be understood; it looks like postgresql://user@host/name") from None
+        raise InputError(
+            "the ledger's address cannot be understood; it looks like postgresql://user@host/name"
+        ) from None
 
 
 def _may_only_be_read(path: Path) -> bool:

@@ -13,38 +13,13 @@ from typing import Any, Literal
 from ..privacy.budget import Budget
 from .event_json import event_from_dict
 from .filters import Filter, cost_of
+from .receipt import Receipt
 from .state import State, cost_from_dict
 
 Kind = Literal["created", "raised", "reserved", "committed", "failed"]
 START = "0" * 64
 """What stands for the hash before the first entry."""
 _AGREEMENT = 1e-7
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """Names one entry for ever: whoever keeps it can tell whether the ledger still has that entry.
-
-    Attributes
-    ----------
-    dataset : str
-        Name of the data set.
-    number : int
-        Number of the entry, counted from 1.
-    hash : str
-        Its hash, which the hashes of all entries before it went into.
-
-    Privacy
-    -------
-    Data-independent.
-    """
-
-    dataset: str
-    number: int
-    hash: str
-
-    def __str__(self) -> str:
-        return f"entry {self.number} of the data set {self.dataset!r}, hash {self.hash[:16]}…"
 
 
 @dataclass(frozen=True)

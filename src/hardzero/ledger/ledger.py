@@ -14,9 +14,10 @@ from .. import checks
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import Event
 from .address import normal
-from .chain import Entry, Kind, Receipt, faults, next_entry
+from .chain import Entry, Kind, faults, next_entry
 from .event_json import event_to_dict
 from .filters import ACCOUNTANTS, cost_of
+from .receipt import Receipt
 from .state import State, cost_to_dict, opened
 from .store import LedgerError, Store, Writer
 
@@ -71,7 +72,9 @@ class Ledger:
         object.__setattr__(self, "url", normal(os.fspath(self.url)))
         name = self.dataset
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
-            raise checks.InputError(f"dataset must be a name of 1 to {_LONGEST_NAME} printable characters, got {name!r}")
+            raise checks.InputError(
+                f"dataset must be a name of 1 to {_LONGEST_NAME} printable characters, got {name!r}"
+            )
         if self.cap is not None:
             if not isinstance(self.cap, Budget):
                 raise TypeError(f"cap must be a Budget(epsilon, delta), got {self.cap!r}")
@@ -117,9 +120,7 @@ class Ledger:
         self, writer: Writer, last: Entry | None, kind: Kind, after: State, closes: int | None = None, **details: Any
     ) -> Entry:
         time = datetime.now(UTC).isoformat(timespec="seconds")
-        entry = next_entry(
-            self.dataset, last, kind, after, details, time=time, by=writer.user(), closes=closes
-        )
+        entry = next_entry(self.dataset, last, kind, after, details, time=time, by=writer.user(), closes=closes)
         writer.append(entry)
         return entry
 
