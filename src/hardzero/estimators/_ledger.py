@@ -31,7 +31,7 @@ class ChargedFits:
 
     @contextmanager
     def _charged(self, plan: Any) -> Iterator[None]:
-        self._receipt = None
+        vars(self).pop("_receipt", None)  # of an earlier fit
         account = self._account()
         if account is None:
             yield

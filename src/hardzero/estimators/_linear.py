@@ -93,7 +93,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         self._note_fit(self.privacy_.epsilon, self.privacy_.delta)
 
     def _look_ahead(self, X: Any) -> None:
-        """Refuse, before a record is looked at, what no budget is left for; nothing, unless a class says otherwise."""
+        """Refuse what no budget is left for, before a record is looked at; nothing, unless a class says otherwise."""
 
     def _charged(self, plan: Any) -> AbstractContextManager[None]:
         """Charge a plan to a ledger while it is carried out; to none, unless a class says otherwise."""

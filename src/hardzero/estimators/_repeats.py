@@ -68,7 +68,10 @@ class _Planned:
 
 
 class RepeatedFits:
-    """Warns when a private estimator or its clones are fitted again; those that are seeded, or charged to a ledger, are left alone."""
+    """Warns when a private estimator or its clones are fitted again.
+
+    Seeded fits are not private, and those that are charged to a ledger are counted there: both are left alone.
+    """
 
     epsilon: Any
     random_state: Any

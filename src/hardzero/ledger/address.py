@@ -1,4 +1,4 @@
-"""Where a ledger is: a file of SQLite, or a database of PostgreSQL. An address holds no password, so that none can leak."""
+"""Where a ledger is: a file of SQLite or a database of PostgreSQL. An address holds no password: none can leak."""
 
 from __future__ import annotations
 

@@ -125,14 +125,15 @@ def faults(
         last = entry
     stored = (0, START) if last is None else (last.number, last.hash)
     if head is None or tuple(head) != stored:
-        yield f"the ledger ends with entry {stored[0]}, but {'nothing' if head is None else f'entry {head[0]}'} was last"
+        said = "no entry" if head is None else f"entry {head[0]}"
+        yield f"the ledger ends with entry {stored[0]}, but remembers {said} as the last: some were removed or added"
     for receipt in receipts:
         if receipt.dataset != dataset:
             yield f"a receipt is for the data set {receipt.dataset!r}"
         elif receipt.number > len(entries):
             yield (
-                f"entry {receipt.number} is not there, though a receipt names it: the ledger was rolled back to entry "
-                f"{len(entries)}"
+                f"entry {receipt.number} is not there, though a receipt names it: the ledger was set back to "
+                f"entry {len(entries)}"
             )
         elif entries[receipt.number - 1].hash != receipt.hash:
             yield f"entry {receipt.number} is not the one that a receipt names: the ledger was rewritten"
@@ -145,42 +146,47 @@ def _fault_of(dataset: str, entry: Entry, last: Entry | None, entries: Sequence[
         values = entry.values
         if (values["dataset"], values["number"], values["closes"]) != (dataset, entry.number, entry.closes):
             return "was moved: its text names another place"
-        if entry.dataset != dataset or values["previous"] != (START if last is None else last.hash):
+        if values["previous"] != (START if last is None else last.hash):
             return "does not follow the one before it"
-        return _wrong_sums(values, last, entries)
-    except (KeyError, TypeError, ValueError, OverflowError, ZeroDivisionError, AttributeError):
+        if (values["kind"] == "created") != (last is None):
+            return "is no beginning" if last is None else "begins anew"
+        return _created(values) if last is None else _FOLLOWING[values["kind"]](values, last.state, entries)
+    except (KeyError, IndexError, TypeError, ValueError, ArithmeticError, AttributeError):
         return "cannot be read"
 
 
-def _wrong_sums(values: Mapping[str, Any], last: Entry | None, entries: Sequence[Entry]) -> str | None:
-    """Compute the state after an entry anew: from the state before it, its terms and its events alone."""
-    after, kind = State.from_dict(values["after"]), values["kind"]
-    if (kind == "created") != (last is None):
-        return "is no beginning" if last is None else "begins anew"
-    if last is None or kind == "raised":
-        if not _follows_from_its_cap(after.filter):
-            return "has a limit that its cap does not have"
-        before = State(after.neighbours, after.filter, after.schema) if last is None else last.state
-        expected = replace(before, filter=after.filter)
-    elif kind == "reserved":
-        cost = cost_from_dict(values["cost"])
-        if not _agree(cost, cost_of([event_from_dict(event) for event in values["events"]])):
-            return "has a cost that its events do not have"
-        expected = last.state.charged(cost, Budget(values["epsilon"], values["delta"]))
-        if not expected.is_allowed:
-            return "spends more than the cap"
-    elif kind in ("committed", "failed"):
-        expected = last.state
-        if entries[values["closes"] - 1].values["kind"] != "reserved":
-            return "closes no reservation"
-    else:
-        return "is of an unknown kind"
-    return None if expected == after else "has sums that do not follow from the entries"
+def _created(values: Mapping[str, Any]) -> str | None:
+    after = State.from_dict(values["after"])
+    return _raised(values, State(after.neighbours, after.filter, after.schema))
 
 
-def _follows_from_its_cap(stated: Filter) -> bool:
+def _raised(values: Mapping[str, Any], before: State, entries: Sequence[Entry] = ()) -> str | None:
+    stated = State.from_dict(values["after"]).filter
     made = Filter.of_cap(stated.accountant, stated.cap)
-    return _agree((made.limit, made.order or 0.0), (stated.limit, stated.order or 0.0))
+    if not _agree((made.limit, made.order or 0.0), (stated.limit, stated.order or 0.0)):
+        return "has a limit that its cap does not have"
+    return _compared(values, replace(before, filter=stated))
+
+
+def _reserved(values: Mapping[str, Any], before: State, entries: Sequence[Entry]) -> str | None:
+    cost = cost_from_dict(values["cost"])
+    if not _agree(cost, cost_of([event_from_dict(event) for event in values["events"]])):
+        return "has a cost that its events do not have"
+    expected = before.charged(cost, Budget(values["epsilon"], values["delta"]))
+    return _compared(values, expected) if expected.is_allowed else "spends more than the cap"
+
+
+def _closed(values: Mapping[str, Any], before: State, entries: Sequence[Entry]) -> str | None:
+    if entries[values["closes"] - 1].values["kind"] != "reserved":
+        return "closes no reservation"
+    return _compared(values, before)
+
+
+_FOLLOWING = {"raised": _raised, "reserved": _reserved, "committed": _closed, "failed": _closed}
+
+
+def _compared(values: Mapping[str, Any], expected: State) -> str | None:
+    return None if expected.to_dict() == values["after"] else "has sums that do not follow from the entries"
 
 
 def _agree(numbers: Iterable[float], others: Iterable[float]) -> bool:

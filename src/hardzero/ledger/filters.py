@@ -3,7 +3,7 @@
 Fits are chosen after earlier results were seen, and so are their budgets. For that, only what is proved for budgets
 that are chosen on the way may be added up (docs/proofs/ledger.md). Two such filters are here:
 
-``gaussian``  every release as a Gaussian one that is at least as telling; the squares add up. Exact for Gaussian releases.
+``gaussian``  every release as a Gaussian one that tells as much or more; squares add up. Exact for Gaussian releases.
 ``renyi``     Rényi divergences of one order, fixed by the cap, add up; holds for every event.
 """
 

@@ -29,8 +29,8 @@ class Ledger:
     """The budget of one data set, kept in a file or a database that all its users share.
 
     Give it to an estimator as ``ledger=``: each fit then reserves its cost before it looks at the records, and is
-    refused where that would exceed the cap. It holds an address and names, no connection, so that it can be copied and
-    pickled; nothing is opened before it is used.
+    refused where that would exceed the cap. It holds an address and names, no connection, so that it can be copied
+    and pickled; nothing is opened before it is used.
 
     Parameters
     ----------
@@ -45,15 +45,15 @@ class Ledger:
     neighbours : {"zero-out", "replace-one", "add-remove"}, optional
         The relation of all fits; zero-out for a new data set.
     accountant : {"gaussian", "renyi"}, optional
-        How costs add up; gaussian for a new data set, which is exact for Gaussian releases. renyi is better where most
-        fits select thousands of times, as Private LASSO does, and is needed for Two-Stage and Private ADMM.
+        How costs add up; gaussian for a new data set, which is exact for Gaussian releases. renyi is better where
+        most fits select thousands of times, as Private LASSO does, and is needed for Two-Stage and Private ADMM.
     schema : str, optional
         A fingerprint of the public schema; fits under another one are refused. Never a hash of records.
 
     Notes
     -----
-    **Privacy.** Data-independent. What is spent is composed over the events of all fits and keeps (epsilon, delta) of the
-    cap, however later fits are chosen by the results of earlier ones. Proof: docs/proofs/ledger.md.
+    **Privacy.** Data-independent. What is spent is composed over the events of all fits and keeps (epsilon, delta) of
+    the cap, however later fits are chosen by the results of earlier ones. Proof: docs/proofs/ledger.md.
 
     Examples
     --------
@@ -156,8 +156,8 @@ class Ledger:
         ):
             if asked is not None and asked != stands and not (name == "schema" and state.schema is None):
                 raise LedgerError(
-                    f"the data set {self.dataset!r} has another {name} than {asked}: it is {stands}, and is changed by "
-                    "its owner alone; leave it out, or use the data set's own"
+                    f"the data set {self.dataset!r} has another {name} than {asked}: it is {stands}; leave it out, "
+                    "or use the data set's own"
                 )
         return last
 

@@ -1,4 +1,4 @@
-"""What a data set has spent, and whether one more fit is allowed. Each entry of the ledger carries the state after it."""
+"""What a data set has spent, and whether one more fit is allowed. Each entry carries the state after it."""
 
 from __future__ import annotations
 
@@ -81,11 +81,12 @@ class State:
         cap = self.filter.cap
         if math.isinf(cost.square) and self.filter.accountant == "gaussian":
             why = (
-                "this method has no bound that the accountant 'gaussian' can add up; charge it to a data set that was "
-                "created with the accountant 'renyi'"
+                "this method has no bound that the accountant 'gaussian' can add up; charge it to a data set with "
+                "the accountant 'renyi'"
             )
         else:
-            why = f"this fit, of epsilon = {asked.epsilon:.4g}, would bring it to {after:.4g}. {self._advice(asked, cost)}"
+            advice = self._advice(asked, cost)
+            why = f"this fit, of epsilon = {asked.epsilon:.4g}, would bring it to {after:.4g}. {advice}"
         raise BudgetExceededError(
             f"the data set {dataset!r} has spent epsilon = {self.spent:.4g} of its cap of {cap.epsilon:g} "
             f"(delta = {cap.delta:g}); {why}"

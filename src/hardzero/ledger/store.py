@@ -177,7 +177,8 @@ class _SQLiteWriter(Writer):
 
     def append(self, entry: Entry) -> None:
         self._rows(
-            "INSERT INTO {0}entries (dataset, number, body, hash, closes) VALUES (:dataset, :number, :body, :hash, :closes)",
+            "INSERT INTO {0}entries (dataset, number, body, hash, closes) "
+            "VALUES (:dataset, :number, :body, :hash, :closes)",
             **_columns(entry),
         )
         self._rows(
