@@ -1,7 +1,7 @@
 """Processes that spend one budget at the same time, and processes that are killed while they do.
 
-Run as ``python -m tests.ledger.spenders crowd|killed ADDRESS FILE``: everything slow is imported once, and each spender
-is a fork. A spender writes the number of its reservation to FILE where a fit would release something.
+Run as ``python -m tests.ledger.spenders crowd|killed ADDRESS FILE``: everything slow is imported once, and each
+spender is a fork. A spender writes the number of its reservation to FILE where a fit would release something.
 """
 
 import os
@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 
+from hardzero.ledger import store
 from hardzero.ledger.ledger import Ledger
 from hardzero.privacy.budget import Budget, BudgetExceededError, Neighbours
 from hardzero.privacy.events import GaussianRelease
@@ -25,6 +26,14 @@ def spend(ledger, releases):
     reservation = ledger.reserve(EVENTS, PROMISE, Neighbours.ZERO_OUT, what="a test")
     os.write(releases, f"{reservation.receipt.number}\n".encode())
     reservation.commit()
+
+
+def warmed_up(address):
+    """Have everything imported that is imported late; connections are not for forks."""
+    Ledger(address, "people").entries()
+    for engine in store._ENGINES.values():
+        engine.dispose()
+    store._ENGINES.clear()
 
 
 def forked(work):
@@ -74,4 +83,5 @@ def killed(ledger, releases):
 if __name__ == "__main__":
     scenario, address, file = sys.argv[1:]
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    warmed_up(address)
     {"crowd": crowd, "killed": killed}[scenario](Ledger(address, "people"), descriptor)

@@ -52,7 +52,7 @@ class ChargedFits:
 
 def _count(X: Any) -> int | None:
     """Return the number of rows as the container tells it, without a look inside; None where it does not."""
-    told = X.n_rows if hasattr(X, "n_rows") else X.shape[0] if getattr(X, "shape", ()) else None
-    if told is None and hasattr(X, "__len__"):
-        told = len(X)
+    if hasattr(X, "__len__") and not hasattr(X, "shape"):
+        return len(X) or None
+    told = X.shape[0] if getattr(X, "shape", ()) else getattr(X, "n_rows", None)
     return told if isinstance(told, int) and told > 0 else None
