@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "datasets": ("schema", "checks"),
     "reproduce": ("privacy", "data", "optim", "methods", "estimators", "datasets", "checks"),
     "cli": (
-        *("privacy", "ledger", "data", "optim", "estimators", "schema", "readers", "model", "report"),
+        *("privacy", "ledger", "data", "optim", "methods", "estimators", "schema", "readers", "model", "report"),
         *("datasets", "reproduce"),
         *("checks", "atomic", "interrupts", "version"),
     ),

@@ -15,8 +15,10 @@ from ..estimators import CHOICES, PRUNINGS
 from ..privacy.budget import Neighbours
 from .options import (
     AsJson,
+    DatasetOption,
     Epsilon,
     Force,
+    LedgerOption,
     ModelFile,
     SchemaFile,
     Shape,
@@ -67,6 +69,9 @@ PublicRows = Annotated[
 Raw = Annotated[
     bool, typer.Option("--raw", help="Write text as it is, even where a spreadsheet would take it for a formula.")
 ]
+NoLedger = Annotated[
+    bool, typer.Option("--no-ledger", help="Charge the fit to no ledger, whatever hardzero.toml says.")
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="For tests only: a seeded fit is stamped as not private.")]
 
 
@@ -85,6 +90,9 @@ def fit(
     report: Annotated[Path | None, typer.Option(help="Also write the report, as one HTML page.")] = None,
     *,
     table: TableOptions,
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
+    no_ledger: NoLedger = False,
     seed: Seed = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -100,9 +108,12 @@ def fit(
         from ..report import ready, render_report
         from ..schema.file import load_schema
         from .actions.fit import claimed_outputs, fit_rows, keep_model, read_rows, refuse_dropping, refuse_public_rows
+        from .actions.ledger import account_of_fit, refuse_beyond
         from .actions.methods import build_estimator, method_for
 
         schema = load_schema(schema_path)
+        chosen = method_for(None if method is None else method.value, schema.target)
+        account = None if no_ledger else account_of_fit(ledger, dataset, schema, chosen)
         schema = schema.with_steps() if shape is Shape.STEPS else schema
         refuse_dropping(schema, neighbours.value)
         refuse_public_rows(neighbours.value, public_rows)
@@ -114,14 +125,15 @@ def fit(
             "neighbours": neighbours.value,
             "n_rows": public_rows,
             "random_state": seed,
+            "ledger": account,
         }
-        chosen = method_for(None if method is None else method.value, schema.target)
         estimator = build_estimator(
             chosen, schema, privacy, option or (), prune=prune.value, max_variables=max_variables
         )
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]
             reader = table.opened_for(schema.columns, schema.target.name)
+            refuse_beyond(account, epsilon, delta, public_rows or reader.n_rows)
             with steps_shown("reading rows") as shown:
                 rows = read_rows(reader, schema, lambda seen: shown(seen, reader.n_rows))
             with steps_shown("fitting") as shown, progress.listening(shown), warnings.catch_warnings():

@@ -51,6 +51,15 @@ Names = Annotated[
 Epsilon = Annotated[float, typer.Option(help="The whole budget of the fit.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+LedgerOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The ledger: a file, or postgresql://user@host/name without a password.", show_default="hardzero.toml"
+    ),
+]
+DatasetOption = Annotated[
+    str | None, typer.Option(help="The data set's name in the ledger.", show_default="hardzero.toml")
+]
 ModelFile = Annotated[Path, typer.Argument(help="A model file that hardzero fit wrote.", show_default=False)]
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The schema, TOML or JSON.", show_default=False)]
 

@@ -52,7 +52,7 @@ class ChargedFits:
 
 def _count(X: Any) -> int | None:
     """Return the number of rows as the container tells it, without a look inside; None where it does not."""
-    if hasattr(X, "__len__") and not hasattr(X, "shape"):
+    if not hasattr(X, "shape") and hasattr(X, "__len__"):
         return len(X) or None
     told = X.shape[0] if getattr(X, "shape", ()) else getattr(X, "n_rows", None)
     return told if isinstance(told, int) and told > 0 else None

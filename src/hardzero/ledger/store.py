@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -241,6 +241,24 @@ def grant_roles(address: str) -> None:
         raise InputError("roles are those of PostgreSQL; for a file of SQLite use the file's permissions")
     with Store(address)._connected() as connection:
         run_script(connection, "roles.sql")
+        connection.commit()
+
+
+def permit(address: str, dataset: str, roles: Sequence[str]) -> None:
+    """Let roles of PostgreSQL see a data set, and spend its budget where they are spenders.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if not roles:
+        return
+    if is_file(address):
+        raise InputError("roles are those of PostgreSQL; for a file of SQLite use the file's permissions")
+    statement = "INSERT INTO hardzero_ledger.permissions VALUES (:dataset, :role) ON CONFLICT DO NOTHING"
+    with Store(address)._connected() as connection:
+        text = require("sqlalchemy", "ledger").text
+        connection.execute(text(statement), [{"dataset": dataset, "role": role} for role in roles])
         connection.commit()
 
 
