@@ -100,8 +100,8 @@ def test_beyond_the_cap_the_table_is_not_opened(place):
     before = charged()
     # A table whose cells cannot be read: whoever looks at them fails otherwise.
     (place / "people.csv").write_text("id,age,town,ill\n" + "1,not a number,north,neither\n" * 400)
-    for options in ((), ("--delta", "1e-5")):
-        result = fit(*NAMED, *options, epsilon=1.9)
+    for options, epsilon in (((), 3.0), (("--delta", "1e-5"), 1.9)):
+        result = fit(*NAMED, *options, epsilon=epsilon)
         assert result.exit_code == 1
         assert "has spent epsilon" in result.output
         assert "would be allowed" in result.output
@@ -137,10 +137,10 @@ def test_show_and_history_tell_what_was_spent(place):
     text = call("ledger", "show", *NAMED).stdout
     assert "cap         epsilon = 2 at delta = 0.0001" in text
     assert "by 4 fits" in text
-    assert "one by one  epsilon = 0.7" in text
+    assert re.search(r"one by one  epsilon = 0\.(69|7).*composed they cost \d\d% of that", text)
     assert "NOT PRIVATE 1 with noise from a seed" in text
     facts = json.loads(call("ledger", "show", *NAMED, "--json").stdout)
-    assert facts["spent"] < facts["one_by_one"]["epsilon"] == pytest.approx(0.7)
+    assert facts["spent"] < facts["one_by_one"]["epsilon"] == pytest.approx(0.7, rel=1e-3)
     assert [one["outcome"] for one in facts["fits"]] == ["complete"] * 4
     lines = call("ledger", "history", *NAMED).stdout.splitlines()
     assert len(lines) == 5
