@@ -37,6 +37,16 @@ def test_a_choice_of_bounded_range_tells_no_more_than_its_gaussian(eta):
         assert np.all(exact <= bound * (1 + 1e-7) + 1e-15)
 
 
+@pytest.mark.parametrize("bound", [0.001, 0.1, 1.0, 5.0])
+def test_a_pure_release_tells_no_more_than_its_gaussian(bound):
+    """Randomised response is the worst of all ε-DP releases."""
+    epsilon = np.linspace(-bound, bound, 201)
+    p = 1 / (1 + math.exp(-bound))
+    exact = p * -np.expm1(np.minimum(epsilon - bound, 0)) + (1 - p) * -np.expm1(np.minimum(epsilon + bound, 0))
+    square = cost_of([PureRelease("a count", bound)]).square
+    assert np.all(exact <= accounting.delta_of_gaussian(square, epsilon) * (1 + 1e-7))
+
+
 @pytest.mark.parametrize("eta", [0.1, 1.0, 3.0])
 def test_a_smaller_gaussian_would_not_do(eta):
     """The power of the test above: at ε = 0 the even split reaches the bound."""

@@ -351,11 +351,11 @@ MUTANTS = (
         "a-warning-about-values-beyond-bounds",
         "whether it comes depends on a single record",
         _BASE,
-        "        data = X if is_table else BoundedData.from_matrix(X, bounds)\n",
-        "        data = X if is_table else BoundedData.from_matrix(X, bounds)\n"
-        "        if not is_table and abs(X).max() > bounds.scale.max():\n"
-        "            import warnings\n"
-        '            warnings.warn("some values lie outside the bounds", stacklevel=2)\n',
+        "            data = X if is_table else BoundedData.from_matrix(X, bounds)\n",
+        "            data = X if is_table else BoundedData.from_matrix(X, bounds)\n"
+        "            if not is_table and abs(X).max() > bounds.scale.max():\n"
+        "                import warnings\n"
+        '                warnings.warn("some values lie outside the bounds", stacklevel=2)\n',
         (replayed(SELECT_REFIT),),
     ),
     Mutant(
@@ -378,8 +378,8 @@ MUTANTS = (
         "model-file-drops-an-event",
         "a release is not told of",
         "model/statement_json.py",
-        '"events": [_event_to_dict(event) for event in statement.events],',
-        '"events": [_event_to_dict(event) for event in statement.events[1:]],',
+        '"events": [event_to_dict(event) for event in statement.events],',
+        '"events": [event_to_dict(event) for event in statement.events[1:]],',
         in_file("model/test_file", "test_a_model_survives_being_written_and_read"),
     ),
 )
