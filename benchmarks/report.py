@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from common import Check, table
-from sections import bandwidth, growth, memory, optimum, select_refit, selection, steps
+from sections import bandwidth, growth, ledger, memory, optimum, select_refit, selection, steps
 
 REGISTRY: dict[str, ModuleType] = {
     "steps": steps,
@@ -21,6 +21,7 @@ REGISTRY: dict[str, ModuleType] = {
     "select-refit": select_refit,
     "growth": growth,
     "memory": memory,
+    "ledger": ledger,
 }
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"

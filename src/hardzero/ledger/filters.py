@@ -141,10 +141,9 @@ class Filter:
             left /= self.order
         if left == 0:
             return 0.0
-        alone = self._amount(asked)
         if cost is not None:
             used = self.used(cost) if self.order is None else self.used(cost) / self.order
-            left *= min(alone / used, 1.0)
+            left *= min(self._amount(asked) / used, 1.0)
         of = accounting.epsilon_of_gaussian if self.order is None else accounting.epsilon_of_rho
         return of(left, asked.delta)
 
