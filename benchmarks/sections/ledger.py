@@ -111,8 +111,8 @@ def page(results: Results) -> str:
     together = [[name, *(number(found[by]) for by in ACCOUNTANTS)] for name, found in results["together"].items()]
     return f"""\
 What a ledger in a file adds to one fit to a9a: a look at what is left, the reservation, written to the disk before
-the fit begins, and the note that it ended, which need not be. Fits and ledger run in turn. It does not matter how many
-fits came before: each entry carries the sums. The disk decides: a reservation waits until the disk has it.
+the fit begins, and the note that it ended, which need not be. Fits and ledger run in turn. It does not matter how
+many fits came before: each entry carries the sums. The disk decides: a reservation waits until the disk has it.
 
 {table(["a9a", "fit", "ledger", "share"], rows)}
 

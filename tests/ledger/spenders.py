@@ -61,7 +61,7 @@ def crowd(ledger, releases):
 
     processes = [forked(attempt) for _ in range(PROCESSES)]
     codes = [os.waitpid(process, 0)[1] for process in processes]
-    sys.exit(max(codes))
+    sys.exit(1 if any(codes) else 0)
 
 
 def killed(ledger, releases):
