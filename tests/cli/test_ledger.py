@@ -234,3 +234,14 @@ def test_roles_are_made_in_a_database(postgres, place):
     assert allowed == [("people", "hardzero_reader")]
     assert fit(*named, epsilon=0.3).exit_code == 0
     assert call("ledger", "verify", *named, "--receipt", "model.json").exit_code == 0
+
+
+def test_an_interrupted_fit_says_that_it_is_charged(place, monkeypatch):
+    def interrupted(self, problem, plan):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hardzero.estimators.select_refit.SparsePrivateLogisticRegression._run", interrupted)
+    result = fit(*NAMED)
+    assert result.exit_code == 130
+    assert "nothing was written; what the fit has reserved in its ledger stays charged" in result.output
+    assert [entry.values["kind"] for entry in ledger().entries()] == ["created", "reserved", "failed"]

@@ -1,13 +1,16 @@
 """Changes that are made behind the ledger's back: which ones `verify` finds, and that none is built upon."""
 
 import json
+import os
 import shutil
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from hardzero import Budget, Ledger, LedgerError, Neighbours
+from hardzero.ledger import store
 from hardzero.ledger.chain import canonical, hash_of
 from hardzero.privacy.events import GaussianRelease
 
@@ -139,6 +142,18 @@ def test_a_file_that_is_no_ledger_is_left_alone(tmp_path):
     with pytest.raises(LedgerError, match="not a ledger"):
         Ledger(file, "people", cap=Budget(1.0, 1e-6)).create()
     assert file.read_text() == "no ledger " * 500
+
+
+def test_somebody_who_may_only_read_can_read(ledger, monkeypatch):
+    """SQLite would make files beside the ledger; in a folder that is not theirs readers go without."""
+    store._close()
+    assert not list(Path(ledger.url).parent.glob("*-wal")), "the last one out leaves one file behind"
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)
+    assert ledger.verify() == []
+    assert not list(Path(ledger.url).parent.glob("*-wal"))
+    with pytest.raises(LedgerError, match="may not write"):
+        ledger.reserve(EVENTS, PROMISE, Neighbours.ZERO_OUT, what="a test")
+    store._close()
 
 
 def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path):

@@ -138,6 +138,7 @@ def fit(
                 rows = read_rows(reader, schema, lambda seen: shown(seen, reader.n_rows))
             with steps_shown("fitting") as shown, progress.listening(shown), warnings.catch_warnings():
                 warnings.simplefilter("ignore", WeakGuaranteeWarning)  # said below in our own way
+                results.charging = account is not None
                 model = fit_rows(rows, schema, estimator)
                 with held():  # whoever interrupts now has paid for the model and shall have it
                     results.fitted = model.privacy.is_private

@@ -144,9 +144,10 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass
 class Results:
-    """What a command has to show for itself so far: files, complete or not, and a fit that has ended."""
+    """What a command has to show for itself so far: files, complete or not, and a fit that began or has ended."""
 
     outputs: list[Claim] = field(default_factory=list)
+    charging: bool = False
     fitted: bool = False
     said: bool = False
 
@@ -164,6 +165,8 @@ class Results:
             parts.append(f"not written: {', '.join(absent)}")
         if self.fitted:
             parts.append("the fit had ended, so that its privacy budget is spent")
+        elif self.charging:
+            parts.append("what the fit has reserved in its ledger stays charged")
         return "; ".join(parts)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,7 @@ from ..ledger.receipt import Receipt
 from ..privacy.budget import Budget
 
 
-class ChargedFits:
+class ChargedFits(abc.ABC):
     """Charges what a fit will release to the ledger that was given, if one was."""
 
     ledger: Any
@@ -43,11 +44,13 @@ class ChargedFits:
             self._receipt = entry
             yield
 
+    @abc.abstractmethod
     def _budget(self, n_rows: int) -> Budget:
-        raise NotImplementedError
+        """Return what the fit asks for."""
 
+    @abc.abstractmethod
     def _public_rows(self, counted: int) -> int:
-        raise NotImplementedError
+        """Return the number of rows that everything may depend on."""
 
 
 def _count(X: Any) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+import atexit
 import getpass
 import os
 from collections.abc import Iterator, Sequence
@@ -95,6 +97,7 @@ class Store:
     def _engine(self) -> Any:
         key = os.getpid(), self.address, _identity(self.address)
         if key not in _ENGINES:
+            _close(self.address)  # those of a file that is there no more
             _ENGINES[key] = engine_for(self.address)
         return _ENGINES[key]
 
@@ -141,28 +144,28 @@ class Reader:
         return Entry(dataset, number, body, hashed, closes)
 
 
-class Writer(Reader):
+class Writer(Reader, abc.ABC):
     """Appends entries inside one transaction."""
 
+    @abc.abstractmethod
     def begin(self, dataset: str, *, create: bool, durable: bool) -> None:
         """Take the lock, and make the tables if that is asked for."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def append(self, entry: Entry) -> None:
         """Write the next entry."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def user(self) -> str:
         """Return who writes."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def commit(self) -> None:
         """Make everything last."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def rollback(self) -> None:
         """Undo everything."""
-        raise NotImplementedError
 
 
 class _SQLiteWriter(Writer):
@@ -192,7 +195,7 @@ class _SQLiteWriter(Writer):
     def user(self) -> str:
         try:
             return getpass.getuser()
-        except (KeyError, OSError):  # a process without a name
+        except (KeyError, OSError, ImportError):  # a process without a name
             return str(os.getuid()) if hasattr(os, "getuid") else "unknown"
 
     def commit(self) -> None:
@@ -222,6 +225,13 @@ class _PostgresWriter(Writer):
 
     def rollback(self) -> None:
         self._connection.rollback()
+
+
+@atexit.register
+def _close(address: str | None = None) -> None:
+    """Close the connections of this process, to one address or to all."""
+    for key in [key for key in _ENGINES if key[0] == os.getpid() and address in (None, key[1])]:
+        _ENGINES.pop(key).dispose()
 
 
 def run_script(connection: Any, name: str) -> None:
