@@ -217,6 +217,7 @@ def test_a_cap_is_never_lowered_and_roles_are_not_for_files(place):
     done = call("ledger", "init", *named, "--allow", "sam")
     assert done.exit_code == 1
     assert "file's permissions" in done.output
+    assert Ledger("ledger.db", "others").entries() == []
 
 
 def test_roles_are_made_in_a_database(postgres, place):

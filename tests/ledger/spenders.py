@@ -1,6 +1,6 @@
 """Processes that spend one budget at the same time, and processes that are killed while they do.
 
-Run as ``python -m tests.ledger.spenders crowd|killed ADDRESS FILE``: everything slow is imported once, and each
+Run as ``python -m tests.ledger.spenders crowd|founders|killed ADDRESS FILE``: what is slow is imported once, and each
 spender is a fork. A spender writes the number of its reservation to FILE where a fit would release something.
 """
 
@@ -19,6 +19,7 @@ PROCESSES, ATTEMPTS, ALLOWED, KILLS = 8, 200, 100, 200
 NOISE = 30.0
 EVENTS = (GaussianRelease("a sum", NOISE),)
 PROMISE = Budget(0.15, 1e-6)
+CAP = Budget(0.5, 1e-6)
 
 
 def spend(ledger, releases):
@@ -83,5 +84,7 @@ def killed(ledger, releases):
 if __name__ == "__main__":
     scenario, address, file = sys.argv[1:]
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    warmed_up(address)
-    {"crowd": crowd, "killed": killed}[scenario](Ledger(address, "people"), descriptor)
+    if scenario != "founders":
+        warmed_up(address)
+    ledger = Ledger(address, "people", cap=CAP if scenario == "founders" else None)
+    {"crowd": crowd, "founders": crowd, "killed": killed}[scenario](ledger, descriptor)

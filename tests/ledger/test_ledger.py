@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+import sys
 
 import pytest
 
@@ -269,3 +270,20 @@ def test_errors_show_no_address():
 def test_what_cannot_be_is_refused_at_once(arguments, error):
     with pytest.raises((ValueError, TypeError), match=error):
         Ledger(**({"url": "ledger.db", "dataset": "people"} | arguments))
+
+
+def test_without_sqlalchemy_a_message_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    monkeypatch.setitem(sys.modules, "sqlalchemy.exc", None)
+    with pytest.raises(ImportError, match=r"pip install 'hardzero\[ledger\]'"):
+        Ledger(tmp_path / "ledger.db", "people", cap=CAP).create()
+    assert not (tmp_path / "ledger.db").exists()
+
+
+def test_a_file_that_was_deleted_is_not_made_anew_by_who_had_used_it(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.db", "people", cap=CAP)
+    reserve(ledger)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    with pytest.raises(LedgerError, match="no ledger at this address"):
+        reserve(ledger)

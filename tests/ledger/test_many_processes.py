@@ -11,7 +11,7 @@ from hardzero import Budget, Ledger
 from hardzero.ledger.filters import Filter
 from hardzero.privacy.accounting import epsilon_of_gaussian
 
-from .spenders import ALLOWED, ATTEMPTS, NOISE, PROCESSES
+from .spenders import ALLOWED, ATTEMPTS, CAP, NOISE, PROCESSES
 
 pytestmark = pytest.mark.slow
 DELTA = 1e-6
@@ -50,6 +50,16 @@ def test_of_1600_attempts_at_once_exactly_100_succeed(address, tmp_path):
     assert ledger.verify() == []
 
 
+def test_processes_that_all_find_no_ledger_make_one(address, tmp_path):
+    run("founders", address, tmp_path / "releases")
+    ledger = Ledger(address, "people", cap=CAP)
+    released = [int(line) for line in (tmp_path / "releases").read_text().split()]
+    assert sorted(released) == numbers_of(ledger, "reserved")
+    assert numbers_of(ledger, "created") == [1]
+    assert len(released) == int(Filter.of_cap("gaussian", CAP).limit * NOISE**2)
+    assert ledger.verify() == []
+
+
 def test_processes_killed_at_random_points_leave_a_whole_ledger(address, tmp_path):
     ledger = ledger_of(address, 1_000_000)
     run("killed", address, tmp_path / "releases")
@@ -67,4 +77,3 @@ def test_processes_killed_at_random_points_leave_a_whole_ledger(address, tmp_pat
     state = entries[-1].state
     assert state.reservations == len(reserved)
     assert state.total.square == pytest.approx(len(reserved) / NOISE**2)
-    assert isinstance(state.filter, Filter)

@@ -60,7 +60,7 @@ def init(
 ) -> None:
     """Create a data set with its cap; also the ledger, if there is none yet."""
     with clear_messages():
-        from ..ledger.store import grant_roles, permit
+        from ..ledger.store import grant_roles, permit, refuse_file
         from ..schema.file import load_schema
         from .actions.ledger import fingerprint, named_ledger
 
@@ -72,6 +72,8 @@ def init(
             accountant=accountant.value,
             schema=None if schema is None else fingerprint(load_schema(schema)),
         )
+        if roles or allow:
+            refuse_file(made.url)
         receipt = made.create()
         if roles:
             grant_roles(made.url)

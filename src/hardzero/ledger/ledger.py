@@ -22,6 +22,8 @@ from .state import State, cost_to_dict, opened
 from .store import LedgerError, Store, Writer
 
 _LONGEST_NAME = 200
+_KNOWN: set[tuple[str, str]] = set()
+"""Addresses and data sets that this process has used."""
 
 
 @dataclass(frozen=True)
@@ -152,9 +154,9 @@ class Ledger:
             ("cap", self.cap, state.filter.cap),
             ("neighbours", self.neighbours and Neighbours.parse(self.neighbours).value, state.neighbours.value),
             ("accountant", self.accountant, state.filter.accountant),
-            ("schema", self.schema and state.schema and self.schema, state.schema),
+            ("schema", self.schema, state.schema),
         ):
-            if asked is not None and asked != stands and not (name == "schema" and state.schema is None):
+            if asked is not None and stands is not None and asked != stands:
                 raise LedgerError(
                     f"the data set {self.dataset!r} has another {name} than {asked}: it is {stands}; leave it out, "
                     "or use the data set's own"
@@ -234,7 +236,9 @@ class Ledger:
         Data-independent, or post-processing where the plan was chosen by earlier results.
         """
         cost = cost_of(events)
-        with self._store.appending(self.dataset, create=self.cap is not None) as writer:
+        # Made by the first fit where a cap was given; what this process has used before and is gone is not made anew.
+        known = (self.url, self.dataset)
+        with self._store.appending(self.dataset, create=self.cap is not None and known not in _KNOWN) as writer:
             last = self._last(writer)
             before = last.state
             if neighbours is not before.neighbours:
@@ -257,6 +261,7 @@ class Ledger:
                 events=[event_to_dict(event) for event in events],
                 cost=cost_to_dict(cost),
             )
+        _KNOWN.add(known)
         return Reservation(self, entry.receipt)
 
     @contextmanager

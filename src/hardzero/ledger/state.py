@@ -108,7 +108,8 @@ class State:
         fits = _rounded_down(min(self.would_fit(asked, cost), asked.epsilon))
         if fits == 0:
             return "Nothing is left; only its owner can raise the cap"
-        return f"A fit of epsilon = {fits:g} would be allowed; only its owner can raise the cap"
+        about = "about " if cost is None else ""  # without a plan, as if the fit were one Gaussian release
+        return f"A fit of {about}epsilon = {fits:g} would be allowed; only its owner can raise the cap"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as JSON values; null stands for an infinite sum."""

@@ -247,11 +247,21 @@ def grant_roles(address: str) -> None:
     -------
     Data-independent.
     """
-    if is_file(address):
-        raise InputError("roles are those of PostgreSQL; for a file of SQLite use the file's permissions")
+    refuse_file(address)
     with Store(address)._connected() as connection:
         run_script(connection, "roles.sql")
         connection.commit()
+
+
+def refuse_file(address: str) -> None:
+    """Refuse what only PostgreSQL has.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if is_file(address):
+        raise InputError("roles are those of PostgreSQL; for a file of SQLite use the file's permissions")
 
 
 def permit(address: str, dataset: str, roles: Sequence[str]) -> None:
@@ -263,8 +273,7 @@ def permit(address: str, dataset: str, roles: Sequence[str]) -> None:
     """
     if not roles:
         return
-    if is_file(address):
-        raise InputError("roles are those of PostgreSQL; for a file of SQLite use the file's permissions")
+    refuse_file(address)
     statement = "INSERT INTO hardzero_ledger.permissions VALUES (:dataset, :role) ON CONFLICT DO NOTHING"
     with Store(address)._connected() as connection:
         text = require("sqlalchemy", "ledger").text
