@@ -22,7 +22,7 @@ from ._repeats import RepeatedFits
 
 
 @parameters
-class PrivateFit(ChargedFits, RepeatedFits):
+class PrivateFit(RepeatedFits, ChargedFits):
     """Reads the parameters that every private estimator has."""
 
     _states_classes = True
