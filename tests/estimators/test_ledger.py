@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
+import hardzero
 from hardzero import (
     Budget,
     BudgetExceededError,
@@ -231,6 +232,20 @@ def test_each_kind_of_plan_can_be_charged(task, tmp_path):
     PrivateADMMLogisticRegression(**settings, ledger=other).fit(*task)
     SparsePrivateLogisticRegression(**settings, ledger=other).fit(*task)
     assert ledger.verify() == other.verify() == []
+
+
+@pytest.mark.parametrize("name", [name for name in hardzero.estimators.__all__ if name != "LassoLogisticRegression"])
+def test_every_private_estimator_is_charged_and_refused(task, tmp_path, name):
+    kind = getattr(hardzero, name)
+    about = (
+        {"target_bounds": (0, 1)} if name.endswith("Regression") and "Logistic" not in name else {"classes": [0, 1]}
+    )
+    ledger = Ledger(tmp_path / "ledger.db", "people", cap=Budget(2.0, DELTA), accountant="renyi")
+    model = kind(1.0, DELTA, bounds=(-1, 1), ledger=ledger, **about).fit(*task)
+    assert model.privacy_.ledger == ledger.entries()[1].receipt
+    assert kinds(ledger) == ["created", "reserved", "committed"]
+    with pytest.raises(BudgetExceededError):
+        model.set_params(epsilon=1.9).fit(Untouchable(), task[1])
 
 
 def test_a_model_file_names_its_entry_and_not_where_the_ledger_is(task, ledger, tmp_path):

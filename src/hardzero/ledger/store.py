@@ -113,10 +113,6 @@ class Reader:
         text = require("sqlalchemy", "ledger").text
         return self._connection.execute(text(statement.format(self._prefix)), parameters)
 
-    def datasets(self) -> list[str]:
-        """Return the names of all data sets."""
-        return [name for (name,) in self._rows("SELECT dataset FROM {0}heads ORDER BY dataset")]
-
     def entries(self, dataset: str) -> list[Entry]:
         """Return all entries of a data set in their order."""
         rows = self._rows(
