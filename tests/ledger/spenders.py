@@ -9,6 +9,7 @@ import random
 import signal
 import sys
 import time
+from functools import partial
 
 from hardzero.ledger import store
 from hardzero.ledger.ledger import Ledger
@@ -66,19 +67,28 @@ def crowd(ledger, releases):
 
 
 def killed(ledger, releases):
-    """Two processes at a time spend without end, and are killed at random points."""
+    """Two processes at a time spend without end, and are killed at random points, however slow the machine is."""
     chance = random.Random(0)
 
-    def spend_for_ever():
+    def spend_for_ever(begun):
+        ledger.entries()  # connects
+        os.write(begun, b".")
         while True:
             spend(ledger, releases)
 
+    start = time.perf_counter()
+    os.waitpid(forked(lambda: [spend(ledger, releases) for _ in range(10)]), 0)
+    pace = (time.perf_counter() - start) / 10
     for _ in range(KILLS // 2):
-        pair = [forked(spend_for_ever) for _ in range(2)]
+        ready, begun = os.pipe()
+        pair = [forked(partial(spend_for_ever, begun)) for _ in range(2)]
+        os.read(ready, 1)
         for process in pair:
-            time.sleep(chance.uniform(0.0, 0.05))
+            time.sleep(chance.uniform(0.0, 3 * pace))
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
+        os.close(ready)
+        os.close(begun)
 
 
 if __name__ == "__main__":

@@ -287,3 +287,18 @@ def test_a_file_that_was_deleted_is_not_made_anew_by_who_had_used_it(tmp_path):
         file.unlink()
     with pytest.raises(LedgerError, match="no ledger at this address"):
         reserve(ledger)
+
+
+def test_an_address_may_be_written_in_several_ways(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = str(tmp_path / "ledger.db")
+    assert {Ledger(url, "people").url for url in ("ledger.db", f"sqlite:///{file}", tmp_path / "ledger.db")} == {file}
+    same = ("postgres://me@host/db", "postgresql+psycopg://me@host/db", "postgresql://me@host/db")
+    assert {Ledger(url, "people").url for url in same} == {"postgresql://me@host/db"}
+
+
+def test_an_address_that_makes_no_sense_is_not_quoted():
+    pytest.importorskip("psycopg")
+    with pytest.raises(ValueError, match="cannot be understood") as caught:
+        Ledger("postgresql://host:some-port/name", "people").entries()
+    assert "some-port" not in str(caught.value)

@@ -92,6 +92,8 @@ def test_what_was_changed_is_found(ledger, change, said):
         (1, lambda values: values["after"]["cap"].update(epsilon=9.0), "entry 1 has a limit that its cap does not"),
         (7, lambda values: values["after"]["total"].update(square=0.0), "entry 7 has sums that do not follow"),
         (7, lambda values: values.update(kind="forgiven"), "entry 7 cannot be read"),
+        (2, lambda values: values["events"][0].update(kind="Unheard"), "entry 2 cannot be read"),
+        (2, lambda values: values["events"][0].update(noise=-1.0), "entry 2 cannot be read"),
         (7, lambda values: values.update(kind="created"), "entry 7 begins anew"),
         (7, lambda values: values.pop("after"), "entry 7 cannot be read"),
     ],
