@@ -11,7 +11,18 @@ from types import ModuleType
 from typing import Any
 
 from common import Check, table
-from sections import bandwidth, growth, memory, optimum, scaling, select_refit, selection, steps
+from sections import (
+    bandwidth,
+    cluster,
+    growth,
+    ledger,
+    memory,
+    optimum,
+    scaling,
+    select_refit,
+    selection,
+    steps,
+)
 
 REGISTRY: dict[str, ModuleType] = {
     "steps": steps,
@@ -22,6 +33,8 @@ REGISTRY: dict[str, ModuleType] = {
     "growth": growth,
     "memory": memory,
     "scaling": scaling,
+    "cluster": cluster,
+    "ledger": ledger,
 }
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"

@@ -144,7 +144,7 @@ def _timed(size: Size, budget: float, rounds: int, progress: Progress) -> dict[s
     return fastest
 
 
-# --- A file -----------------------------------------------------------------------------------------------------------
+# --- A file ---------------------------------------------------------------------------------------------------------
 
 
 def _file(folder: Path, rows: int, progress: Progress) -> Results:
@@ -206,7 +206,7 @@ def started_cluster(folder: Path) -> Iterator[tuple[str, list[int]]]:
             yield client.scheduler.address, list(client.run(os.getpid).values())
 
 
-# --- Results ----------------------------------------------------------------------------------------------------------
+# --- Results --------------------------------------------------------------------------------------------------------
 
 
 def checks(results: Results) -> list[Check]:
@@ -253,7 +253,7 @@ steps, every way alone on the machine, in turn. With few rows nothing is left bu
 
 `hardzero fit` of a Parquet file of {file["rows"]:,} rows and 50 numbers, with 20 row groups or so: from the start of
 the command to its end, and memory at its peak, of the command or of each worker. The model files are
-{"the same, byte for byte" if file["same"] else "different"}. One pass of scikit-learn's SGDClassifier over such a file
-stands under *Many rows*.
+{"the same, byte for byte" if file["same"] else "different"}. One pass of scikit-learn's SGDClassifier over such a
+file stands under *Many rows*.
 
 {table(["by", "time", "memory"], files)}"""

@@ -10,6 +10,8 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:
     from .estimators import *  # noqa: F403
     from .estimators._repeats import RepeatedFitWarning
+    from .ledger.ledger import Ledger
+    from .ledger.store import LedgerError
     from .methods.private_lasso import paper_iterations
     from .model import FittedModel
     from .model.inference import Inference
@@ -24,6 +26,8 @@ __all__ = [
     "ExactSolver",
     "FittedModel",
     "Inference",
+    "Ledger",
+    "LedgerError",
     "Neighbours",
     "PlainFrankWolfe",
     "PrivacyStatement",
@@ -42,6 +46,8 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "ExactSolver": "optim.optimum",
     "FittedModel": "model",
     "Inference": "model.inference",
+    "Ledger": "ledger.ledger",
+    "LedgerError": "ledger.store",
     "Neighbours": "privacy.budget",
     "PlainFrankWolfe": "optim.optimum",
     "PrivacyStatement": "model.statement",

@@ -378,8 +378,8 @@ MUTANTS = (
         "model-file-drops-an-event",
         "a release is not told of",
         "model/statement_json.py",
-        '"events": [_event_to_dict(event) for event in statement.events],',
-        '"events": [_event_to_dict(event) for event in statement.events[1:]],',
+        '"events": [event_to_dict(event) for event in statement.events],',
+        '"events": [event_to_dict(event) for event in statement.events[1:]],',
         in_file("model/test_file", "test_a_model_survives_being_written_and_read"),
     ),
 )

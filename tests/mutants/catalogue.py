@@ -1,6 +1,18 @@
 """All mutants, those that need a compiler first: they take longest."""
 
-from . import accounts, backends, baselines, inference, loops, mechanisms, reading, select_refit, tables, variables
+from . import (
+    accounts,
+    backends,
+    baselines,
+    inference,
+    ledger,
+    loops,
+    mechanisms,
+    reading,
+    select_refit,
+    tables,
+    variables,
+)
 
 MUTANTS = tuple(
     sorted(
@@ -15,6 +27,7 @@ MUTANTS = tuple(
             *backends.MUTANTS,
             *baselines.MUTANTS,
             *reading.MUTANTS,
+            *ledger.MUTANTS,
         ),
         key=lambda mutant: not mutant.compiled,
     )

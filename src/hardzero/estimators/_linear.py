@@ -81,7 +81,11 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         plan = self._plan(Shape(rows, features, loss))
         kernels.say_what_is_missing()
         progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))
-        with kernels.using_threads(self._threads()), self._problem(X, targets, loss, bounds, rows) as problem:
+        with (
+            kernels.using_threads(self._threads()),
+            self._charged(plan),
+            self._problem(X, targets, loss, bounds, rows) as problem,
+        ):
             weights = self._run(problem, plan)
         return weights.divided_by(bounds.scale), plan
 
@@ -135,6 +139,13 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         self.privacy_ = self._statement(plan, assumed_public, self._public_rows(counted))
         warn_if_weak(self.privacy_)
         self._note_fit(self.privacy_.epsilon, self.privacy_.delta)
+
+    def _look_ahead(self, X: Any) -> None:
+        """Refuse what no budget is left for, before a record is looked at; nothing, unless a class says otherwise."""
+
+    def _charged(self, plan: Any) -> AbstractContextManager[None]:
+        """Charge a plan to a ledger while it is carried out; to none, unless a class says otherwise."""
+        return nullcontext()
 
     def _note_fit(self, epsilon: float, delta: float) -> None:
         """Take note of what a fit has spent; nothing, unless a class says otherwise."""
@@ -214,6 +225,7 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {fitted_self}
         """
+        self._look_ahead(X)
         if is_collection(X):
             return self._fit_collection(self._collected(X, y))
         rows = self._checked(X, _input.read_rows(X), reset=True)
@@ -239,6 +251,7 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {fitted_self}
         """
+        self._look_ahead(data)
         self._note_scaled(data.n_features, feature_names)
         return self._fit_rows(data, (data.n_rows, data.n_features), y, coded=coded)
 
@@ -255,6 +268,7 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {fitted_self}
         """
+        self._look_ahead(rows)
         self._refuse_scattered()
         self._note_scaled(rows.n_features, feature_names)
         classes = _labels.listed_classes(self.classes)
@@ -345,6 +359,7 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
 
         {fitted_self}
         """
+        self._look_ahead(X)
         if is_collection(X):
             parts = self._collected(X, y)
             return self._fit_targets(parts, (parts.n_rows, parts.n_features), self._reader())
@@ -364,6 +379,7 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
 
         {fitted_self}
         """
+        self._look_ahead(rows)
         self._refuse_scattered()
         self._note_scaled(rows.n_features, feature_names)
         return self._fit_targets(rows, (rows.n_rows, rows.n_features), None)
