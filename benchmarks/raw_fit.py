@@ -54,7 +54,8 @@ def sgd_fit(table: Path, schema_path: Path) -> dict[str, Any]:
     names, target = [column.name for column in schema.used], schema.target.name
     model = SGDClassifier(loss="log_loss", random_state=0)
     start, fitting = time.perf_counter(), 0.0
-    for batch in pq.ParquetFile(table).iter_batches(65_536, columns=[*names, target]):
+    file = pq.ParquetFile(table, pre_buffer=False)
+    for batch in file.iter_batches(65_536, columns=[*names, target], use_threads=False):
         X = np.column_stack([batch[name].to_numpy() for name in names])
         y = np.asarray(batch[target].to_pylist())
         begun = time.perf_counter()
