@@ -18,7 +18,7 @@ import numpy as np
 from common import Check, Progress, Results, Setting, at_least, at_most, table, time_text
 from lookalikes import csr
 from raw_tables import write_numbers
-from timing import no_collection, seconds
+from timing import fastest
 
 from hardzero import kernels
 from hardzero.backends.cluster import scattered
@@ -107,17 +107,7 @@ def measure(setting: Setting, progress: Progress) -> Results:
 def _noise(budget: float) -> float:
     """Seconds of the noise of a step with very many features, which is drawn here and not by a worker."""
     sums, source = Sensitive(np.zeros(WIDE, dtype=np.int64)), SystemSource()
-    return _fastest(lambda: gaussian(sums, 2**30, source), budget)
-
-
-def _fastest(job: Any, budget: float) -> float:
-    """Seconds of the fastest run within a budget of seconds: others may use the machine meanwhile."""
-    job()
-    start, times = time.perf_counter(), list[float]()
-    with no_collection():
-        while len(times) < 3 or time.perf_counter() - start < budget:
-            times.append(seconds(job))
-    return min(times)
+    return fastest(lambda: gaussian(sums, 2**30, source), budget)
 
 
 def _timed(size: Size, budget: float, rounds: int, progress: Progress) -> dict[str, float]:
@@ -132,16 +122,16 @@ def _timed(size: Size, budget: float, rounds: int, progress: Progress) -> dict[s
         "one worker": lambda: workers(1, size),
         "two workers": lambda: workers(2, size),
     }
-    fastest = dict.fromkeys(ways, np.inf)
+    found = dict.fromkeys(ways, np.inf)
     for _ in range(rounds):
         for name, way in ways.items():
             with way() as problem:
-                fastest[name] = min(fastest[name], _fastest(step(problem), budget))
+                found[name] = min(found[name], fastest(step(problem), budget))
     progress.say(
         f"{size.rows:,} rows, {size.features:,} features: "
-        + ", ".join(f"{name} {time_text(taken)}" for name, taken in fastest.items())
+        + ", ".join(f"{name} {time_text(taken)}" for name, taken in found.items())
     )
-    return fastest
+    return found
 
 
 # --- A file ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 from common import Check, Progress, Results, Setting, at_least, at_most, number, table, time_text
 from lookalikes import csr
 from raw_tables import write_numbers, write_survey
-from timing import no_collection, seconds
+from timing import fastest, no_collection
 
 from hardzero import kernels
 from hardzero.data.bounded import RESIDUAL_ONE, BoundedData, Bounds, Table
@@ -73,21 +73,11 @@ def _step(data: Table) -> Any:
     return lambda: packed.weighted_sums(coef, rows)
 
 
-def _fastest(job: Any, budget: float) -> float:
-    """Seconds of the fastest run within a budget of seconds: others may use the machine meanwhile."""
-    job()
-    start, times = time.perf_counter(), list[float]()
-    with no_collection():
-        while len(times) < 3 or time.perf_counter() - start < budget:
-            times.append(seconds(job))
-    return min(times)
-
-
 def _steps(sizes: list[int], setting: Setting, progress: Progress) -> Results:
     found = []
     for rows in sizes:
         with kernels.using_threads(1):
-            taken = _fastest(_step(_numbers(rows)), 4 * setting.slice)
+            taken = fastest(_step(_numbers(rows)), 4 * setting.slice)
         found.append({"rows": rows, "seconds": taken})
         progress.say(f"a step on {rows:,} rows: {time_text(taken)}")
     return {"features": FEATURES, "points": found}

@@ -143,8 +143,8 @@ MUTANTS = (
         "fit-not-charged",
         "the ledger is given and not told",
         "estimators/_linear.py",
-        "        with self._charged(plan):\n",
-        "        if True:\n",
+        "            self._charged(plan),\n",
+        "            nullcontext(),\n",
         in_file("estimators/test_ledger", "test_a_fit_is_reserved_before_the_records_and_committed_after"),
     ),
     Mutant(
