@@ -33,23 +33,24 @@ from hardzero.privacy.mechanisms import Sensitive, gaussian
 from hardzero.privacy.randomness import SystemSource
 
 TITLE = "Rows on a cluster"
-ROWS, FEATURES, NONZEROS, PARTS = 10_000_000, 1_000, 5, 8
+ROWS, FEATURES, NONZEROS = 10_000_000, 1_000, 5
 FEW_ROWS, WIDE = 1_000, 1_000_000
 FILE_ROWS = 10_000_000
 
 
 @dataclass(frozen=True)
 class Size:
-    """Rows in all parts together, and features."""
+    """Rows in all parts together, features, and parts."""
 
     rows: int
     features: int
+    parts: int = 8
 
 
 def part(size: Size, seed: int) -> Problem:
     """Sparse rows of indicators with labels, made where they are needed."""
     rng = np.random.default_rng(seed)
-    rows, block = size.rows // PARTS, size.features // NONZEROS
+    rows, block = size.rows // size.parts, size.features // NONZEROS
     chosen = rng.integers(0, block, size=(rows, NONZEROS)) + block * np.arange(NONZEROS)
     X = csr(np.ones(rows * NONZEROS), chosen.ravel(), np.arange(rows + 1) * NONZEROS, (rows, size.features))
     targets = rng.integers(0, 2, size=(rows, 1)) * 1.0
@@ -76,7 +77,7 @@ def workers(count: int, size: Size) -> Iterator[ScatteredProblem]:
     with (
         LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster,
         Client(cluster, direct_to_workers=True, set_as_default=False) as client,
-        scattered([delayed(part, pure=False)(size, seed) for seed in range(PARTS)], client) as kept,
+        scattered([delayed(part, pure=False)(size, seed) for seed in range(size.parts)], client) as kept,
     ):
         yield ScatteredProblem(kept, Logistic(), size.rows, size.features)
 
@@ -84,19 +85,19 @@ def workers(count: int, size: Size) -> Iterator[ScatteredProblem]:
 @contextmanager
 def here(threads: int, size: Size) -> Iterator[AnyProblem]:
     """The same rows in this process."""
-    parts = [part(size, seed) for seed in range(PARTS)]
+    parts = [part(size, seed) for seed in range(size.parts)]
     data = StackedData([one.data.codes for one in parts], np.arange(size.features))
     with kernels.using_threads(threads):
         yield Problem(data, np.concatenate([one.targets for one in parts]), Logistic())
 
 
 def measure(setting: Setting, progress: Progress) -> Results:
-    rows = max(ROWS // setting.shrink, FEW_ROWS) // PARTS * PARTS
+    rows = max(ROWS // setting.shrink, FEW_ROWS)
     results: Results = {
         "rows": rows,
         "many": _timed(Size(rows, FEATURES), 2 * setting.slice, max(setting.rounds, 2), progress),
         "few": _timed(Size(FEW_ROWS, FEATURES), setting.slice, max(setting.rounds, 2), progress),
-        "wide": _timed(Size(FEW_ROWS, WIDE), setting.slice, 1, progress),
+        "wide": _timed(Size(FEW_ROWS, WIDE, parts=2), setting.slice, 1, progress),
         "noise": _noise(setting.slice),
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -140,7 +141,7 @@ def _timed(size: Size, budget: float, rounds: int, progress: Progress) -> dict[s
 def _file(folder: Path, rows: int, progress: Progress) -> Results:
     """`hardzero fit` of a Parquet file here and by two workers, each with seconds and the memory at its peak."""
     path, schema = folder / "numbers.parquet", folder / "schema.toml"
-    write_numbers(path, schema, rows)
+    write_numbers(path, schema, rows, 50)
     found: Results = {"rows": rows}
     with started_cluster(folder) as (address, processes):
         for name, options in {"here": (), "two workers": ("--scheduler", address)}.items():
