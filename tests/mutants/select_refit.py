@@ -228,16 +228,16 @@ MUTANTS = (
         "clipping-forgotten",
         "a long row moves the gradient by as much as it likes",
         _DESCENT,
-        "WeighedRows(offset, problem.targets, squares, limit, RESIDUAL_ONE)",
-        "WeighedRows(offset, problem.targets, 0.0 * squares, limit, RESIDUAL_ONE)",
+        "WeighedRows(offset, problem.targets, squares, limit, one)",
+        "WeighedRows(offset, problem.targets, 0.0 * squares, limit, one)",
         _GRADIENTS,
     ),
     Mutant(
         "clip-by-the-records-lengths",
         "one record changes the clipping of all others, beyond what the noise is made for",
         _DESCENT,
-        "WeighedRows(offset, problem.targets, squares, limit, RESIDUAL_ONE)",
-        "WeighedRows(offset, problem.targets, squares, _CLIP * math.sqrt(float(squares.mean())), RESIDUAL_ONE)",
+        "WeighedRows(offset, problem.targets, squares, limit, one)",
+        "WeighedRows(offset, problem.targets, squares, _CLIP * math.sqrt(float(squares.mean())), one)",
         _GRADIENTS,
     ),
     Mutant(
@@ -285,7 +285,7 @@ MUTANTS = (
         "sums of curvatures leave as they are",
         _DESCENT,
         "released[inside + outputs :] / _BEND_WEIGHT",
-        "mechanisms.exact(sums)[inside + outputs :] / RESIDUAL_ONE / _BEND_WEIGHT",
+        "mechanisms.exact(sums)[inside + outputs :] / plan.one / _BEND_WEIGHT",
         (replayed(SELECT_REFIT),),
     ),
     Mutant(
@@ -294,7 +294,7 @@ MUTANTS = (
         _DESCENT,
         "        record.add(ahead, slope, bend)\n",
         "        told = np.zeros(plan.mask.shape)\n"
-        "        exact = mechanisms.exact(weighted_sums(rows, standard, ahead, plan)) / RESIDUAL_ONE\n"
+        "        exact = mechanisms.exact(weighted_sums(rows, standard, ahead, plan)) / plan.one\n"
         "        told[plan.mask] = exact[: int(plan.mask.sum())]\n"
         "        record.add(ahead, Weights(told, slope.intercept), bend)\n",
         (replayed(SELECT_REFIT),),
@@ -312,8 +312,8 @@ MUTANTS = (
         "descent-noise-halved",
         "half the noise that is charged for",
         _DESCENT,
-        "released = mechanisms.gaussian(sums, plan.sigma, source) / RESIDUAL_ONE",
-        "released = mechanisms.gaussian(sums, plan.sigma // 2, source) / RESIDUAL_ONE",
+        "released = mechanisms.gaussian(sums, plan.sigma, source) / plan.one",
+        "released = mechanisms.gaussian(sums, plan.sigma // 2, source) / plan.one",
         _GRADIENTS,
     ),
     Mutant(
@@ -321,22 +321,22 @@ MUTANTS = (
         "sums of residuals leave as they are",
         _DESCENT,
         "return Weights(coef, released[inside : inside + outputs])",
-        "return Weights(coef, mechanisms.exact(sums)[inside : inside + outputs] / RESIDUAL_ONE)",
+        "return Weights(coef, mechanisms.exact(sums)[inside : inside + outputs] / plan.one)",
         (replayed(SELECT_REFIT),),
     ),
     Mutant(
         "descent-forgets-the-relation",
         "an exchanged record moves the gradient by two contributions",
         _DESCENT,
-        "sigma = math.ceil(pace.noise * (contributions * math.ceil(length * RESIDUAL_ONE) + slack))",
-        "sigma = math.ceil(pace.noise * (math.ceil(length * RESIDUAL_ONE) + slack))",
+        "sigma = math.ceil(pace.noise * (contributions * math.ceil(length * one) + slack))",
+        "sigma = math.ceil(pace.noise * (math.ceil(length * one) + slack))",
         _SIGMA,
     ),
     Mutant(
         "descent-without-slack",
         "rounding of the linear map is not paid for",
         _DESCENT,
-        "slack = math.ceil((2 + MAX_ROWS * 2.0**-28) * math.sqrt(int(mask.sum()) + 2 * loss.outputs))",
+        "slack = math.ceil((2 + _LARGEST_TOTAL * 2.0**-44) * math.sqrt(int(mask.sum()) + 2 * loss.outputs))",
         "slack = 0",
         _SIGMA,
     ),
@@ -344,8 +344,8 @@ MUTANTS = (
         "descent-slack-of-smaller-tables",
         "rounding of sums over 2³⁰ rows is not paid for",
         _DESCENT,
-        "(2 + MAX_ROWS * 2.0**-28)",
-        "(2 + MAX_ROWS * 2.0**-32)",
+        "(2 + _LARGEST_TOTAL * 2.0**-44)",
+        "(2 + _LARGEST_TOTAL * 2.0**-48)",
         _SIGMA,
     ),
     Mutant(
@@ -369,8 +369,8 @@ MUTANTS = (
         "curvature-rows-unbounded",
         "a long row adds as much as it likes",
         _CURVATURE,
-        "np.minimum(bends * (1.0 / RESIDUAL_ONE), limit * (1 - _ROUNDING) / squares)[:, 0]",
-        "(bends * (1.0 / RESIDUAL_ONE))[:, 0]",
+        "np.minimum(bends * (1.0 / one), limit * (1 - _ROUNDING) / squares)[:, 0]",
+        "(bends * (1.0 / one))[:, 0]",
         _CURVATURES,
     ),
     Mutant(
