@@ -349,6 +349,33 @@ MUTANTS = (
         _SIGMA,
     ),
     Mutant(
+        "descent-unit-finer-than-64-bits-hold",
+        "sums of fine residuals over more than 2²⁶ rows wrap around",
+        _DESCENT,
+        "if n_rows * _FINE_ONE <= _LARGEST_TOTAL else",
+        "if n_rows <= MAX_ROWS else",
+        in_file(
+            "optim/test_largest_tables",
+            "test_the_unit_is_the_finest_that_64_bits_allow_for_the_public_number_of_rows",
+        ),
+    ),
+    Mutant(
+        "descent-over-any-number-of-rows",
+        "under add-remove there may be more rows than the unit is for, and sums wrap around",
+        _DESCENT,
+        "    refuse_more_rows(count_rows(problem.rows), plan.one)\n",
+        "",
+        in_file("optim/test_largest_tables", "test_a_descent_refuses_more_rows_than_its_unit_allows"),
+    ),
+    Mutant(
+        "rows-refused-by-their-own-number",
+        "a fit begins on more rows than the stated number leaves room for",
+        "estimators/_linear.py",
+        "refuse_more_rows(counted, descent_unit(rows))",
+        "refuse_more_rows(counted, descent_unit(counted))",
+        in_file("estimators/test_public_rows", "test_more_rows_than_sums_can_hold_beside_it_are_refused"),
+    ),
+    Mutant(
         "curvature-not-charged",
         "a release is left out of the events",
         _PLAN,
