@@ -16,6 +16,10 @@ from hardzero.data.packed import Pieces
 from hardzero.data.passes import WeighedRows
 from hardzero.data.stacked import StackedData
 from hardzero.kernels import Lines, parallel, reference
+from hardzero.optim.descent import descent_unit
+
+FINEST = descent_unit(1)
+"""What stands for a residual of 1 in descents, and no code is larger."""
 
 compiled_only = pytest.mark.skipif(kernels.compiled() is None, reason="the compiled loops are not built here")
 seeds = st.integers(0, 2**32)
@@ -119,9 +123,9 @@ def packed_in_all_ways(table, piece=LARGEST):
 def test_sums_over_packed_features_are_exact(n_rows, n_features, density, outputs, extreme, seed):
     rng = np.random.default_rng(seed)
     table = table_of(rng, n_rows, n_features, density)
-    codes = rng.integers(-RESIDUAL_ONE, RESIDUAL_ONE + 1, size=(n_rows, outputs))
+    codes = rng.integers(-FINEST, FINEST + 1, size=(n_rows, outputs))
     if extreme:
-        table[::2], codes[:] = FEATURE_ONE, -RESIDUAL_ONE
+        table[::2], codes[:] = FEATURE_ONE, -FINEST
     for pieces in packed_in_all_ways(table, piece=int(rng.choice([1000, 2**14]))):
         assert np.array_equal(pieces.column_sums(codes), codes.T @ table.T.astype(np.int64))
 
@@ -179,7 +183,7 @@ def test_the_last_row_of_the_largest_piece_counts(n_features, outputs, seed):
 def test_a_packed_table_sums_as_before(n_rows, n_features, density, outputs, seed):
     rng = np.random.default_rng(seed)
     codes = table_of(rng, n_rows, n_features, density).T
-    residuals = rng.integers(-RESIDUAL_ONE, RESIDUAL_ONE + 1, size=(n_rows, outputs))
+    residuals = rng.integers(-FINEST, FINEST + 1, size=(n_rows, outputs))
     coef = rng.standard_normal((outputs, n_features)) * 10.0 ** rng.integers(-3, 9)
     flags = codes >> 16 << 16
     for data in map(BoundedData, (codes, sparse.csc_array(codes), flags, sparse.csc_array(flags))):
@@ -196,7 +200,7 @@ def test_sums_in_one_pass_are_those_of_several(n_rows, n_features, density, outp
     coef = rng.standard_normal((outputs, n_features)) * (1e4 if large else 1.0)
     targets = rng.integers(0, 2, (n_rows, 1)) * 1.0 if outputs == 1 else rng.integers(0, outputs, n_rows)
     squares = rng.uniform(0, 9, size=(n_rows, int(rng.choice([1, outputs]))))
-    rows = WeighedRows(rng.standard_normal(outputs), targets, squares, 0.7, RESIDUAL_ONE)
+    rows = WeighedRows(rng.standard_normal(outputs), targets, squares, 0.7, FINEST)
     residuals, bends = reference.weighted_codes(BoundedData(codes).margins(coef), *rows)
     expected = residuals.astype(np.int64).T @ codes, residuals.sum(axis=0), bends.sum(axis=0)
     for data in (BoundedData(codes), BoundedData(sparse.csc_array(codes))):
@@ -240,15 +244,15 @@ def every_label(at):
 @given(rows_to_weigh(), limits)
 def test_weighted_codes_have_the_same_bits_at_every_place(rows, limit):
     at, offset, targets, squares = rows
-    codes, bends = kernels.weighted_codes(*rows, limit, RESIDUAL_ONE)
-    expected = reference.weighted_codes(*rows, limit, RESIDUAL_ONE)
+    codes, bends = kernels.weighted_codes(*rows, limit, FINEST)
+    expected = reference.weighted_codes(*rows, limit, FINEST)
     assert np.array_equal(codes, expected[0])
     assert np.array_equal(bends, expected[1])
-    assert np.abs(codes).max() <= RESIDUAL_ONE
+    assert np.abs(codes).max() <= FINEST
     assert bends.min() >= 0
-    assert bends.max() <= RESIDUAL_ONE // 4
+    assert bends.max() <= FINEST // 4
     last = slice(len(at) - 1, None)
-    alone = kernels.weighted_codes(at[last], offset, targets[last], squares[last], limit, RESIDUAL_ONE)
+    alone = kernels.weighted_codes(at[last], offset, targets[last], squares[last], limit, FINEST)
     assert np.array_equal(alone[0], codes[last])
     assert np.array_equal(alone[1], bends[last])
 
@@ -256,10 +260,10 @@ def test_weighted_codes_have_the_same_bits_at_every_place(rows, limit):
 @given(rows_to_weigh(), limits, seeds)
 def test_a_rows_weighted_codes_do_not_depend_on_the_other_rows(rows, limit, seed):
     at, offset, targets, squares = rows
-    whole = np.hstack(kernels.weighted_codes(*rows, limit, RESIDUAL_ONE))
+    whole = np.hstack(kernels.weighted_codes(*rows, limit, FINEST))
     rng = np.random.default_rng(seed)
     some = rng.permutation(len(at))[: rng.integers(1, len(at) + 1)]
-    part = kernels.weighted_codes(at[some], offset, targets[some], squares[some], limit, RESIDUAL_ONE)
+    part = kernels.weighted_codes(at[some], offset, targets[some], squares[some], limit, FINEST)
     assert np.array_equal(np.hstack(part), whole[some])
 
 
@@ -268,10 +272,10 @@ def test_a_rows_weight_does_not_see_its_label(rows, limit):
     """Curvatures are the same for every label, and so is the factor between a residual and its code."""
     at, offset, _, squares = rows
     chance = reference.sigmoids(at + offset) if at.shape[1] == 1 else reference.softmaxes(at + offset)
-    _, bends = kernels.weighted_codes(*rows, limit, RESIDUAL_ONE)
+    _, bends = kernels.weighted_codes(*rows, limit, FINEST)
     coded = []
     for labels in every_label(at):
-        codes, same = kernels.weighted_codes(at, offset, labels, squares, limit, RESIDUAL_ONE)
+        codes, same = kernels.weighted_codes(at, offset, labels, squares, limit, FINEST)
         assert np.array_equal(same, bends)
         coded.append(codes.astype(np.int64))
     if at.shape[1] == 1:
@@ -297,9 +301,9 @@ def squared_gradients(codes, squares):
 def test_no_rows_gradient_is_longer_than_the_limit_for_any_label(rows, limit):
     """Up to the rounding that the caller's limit allows for."""
     at, offset, _, squares = rows
-    longest = (Fraction(limit) * RESIDUAL_ONE) ** 2 * (1 + Fraction(1, 10**9))
+    longest = (Fraction(limit) * FINEST) ** 2 * (1 + Fraction(1, 10**9))
     for labels in every_label(at):
-        codes, _ = kernels.weighted_codes(at, offset, labels, squares, limit, RESIDUAL_ONE)
+        codes, _ = kernels.weighted_codes(at, offset, labels, squares, limit, FINEST)
         assert all(square <= longest for square in squared_gradients(codes, squares))
 
 
@@ -311,14 +315,14 @@ def test_the_limit_is_reached_by_the_label_that_fits_least_and_short_rows_are_le
     for square in (100.0, 1e-4):
         for labels in every_label(at):
             codes, bends = kernels.weighted_codes(
-                at, np.zeros(outputs), labels, np.full((1, 1), square), limit, RESIDUAL_ONE
+                at, np.zeros(outputs), labels, np.full((1, 1), square), limit, FINEST
             )
-            lengths.append(float(next(squared_gradients(codes, np.full((1, 1), square)))) ** 0.5 / RESIDUAL_ONE)
+            lengths.append(float(next(squared_gradients(codes, np.full((1, 1), square)))) ** 0.5 / FINEST)
     labels = max(outputs, 2)
-    assert max(lengths[:labels]) == pytest.approx(limit, abs=10 * math.sqrt(outputs) / RESIDUAL_ONE)  # codes lose < 1
+    assert max(lengths[:labels]) == pytest.approx(limit, abs=10 * math.sqrt(outputs) / FINEST)  # codes lose < 1
     assert min(lengths[:labels]) < 0.6 * limit  # the weight is that of the other label
     chance = (reference.sigmoids if outputs == 1 else reference.softmaxes)(at)
-    assert bends == pytest.approx(chance * (1 - chance) * RESIDUAL_ONE, abs=1)  # the short row has weight 1
+    assert bends == pytest.approx(chance * (1 - chance) * FINEST, abs=1)  # the short row has weight 1
 
 
 @given(st.integers(1, 300), seeds)
@@ -349,10 +353,10 @@ def everything(n_rows=5000, outputs=2):
     """What all loops give for one table, as a list of arrays."""
     rng = np.random.default_rng(4)
     table = table_of(rng, n_rows, 9, 0.5)
-    codes = rng.integers(-RESIDUAL_ONE, RESIDUAL_ONE, size=(n_rows, outputs))
+    codes = rng.integers(-FINEST, FINEST, size=(n_rows, outputs))
     coef = rng.standard_normal((outputs, 9))
     targets = rng.integers(0, 2, (n_rows, 1)) * 1.0 if outputs == 1 else rng.integers(0, outputs, n_rows)
-    rows = WeighedRows(np.zeros(outputs), targets, np.ones((n_rows, 1)), 0.3, RESIDUAL_ONE)
+    rows = WeighedRows(np.zeros(outputs), targets, np.ones((n_rows, 1)), 0.3, FINEST)
     passes = [
         result
         for stored in (table.T, sparse.csc_array(table.T))
@@ -366,7 +370,7 @@ def everything(n_rows=5000, outputs=2):
     ]
     assert all(np.array_equal(result, passes[i % 4]) for i, result in enumerate(passes))
     at = passes[0]
-    weighted = kernels.weighted_codes(at, np.zeros(outputs), targets, np.ones((n_rows, 1)), 0.3, RESIDUAL_ONE)
+    weighted = kernels.weighted_codes(at, np.zeros(outputs), targets, np.ones((n_rows, 1)), 0.3, FINEST)
     squares = kernels.add_squares(Lines(table), np.zeros(9), np.ones(9), np.zeros(9), np.zeros(n_rows))
     scaled = kernels.scaled_codes(table.T / 7.0, np.full(9, -1.0), np.ones(9), np.full(9, 3.0))
     totals, square_sums = kernels.code_totals(weighted[0]), kernels.square_sums(Lines(table), codes[:, 0])

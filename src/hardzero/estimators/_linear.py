@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks, kernels
 from ..backends.collections import Collection, is_collection, lazy_on_collections
-from ..data.bounded import MAX_ROWS, BoundedData, Bounds, FloatArray, Table
+from ..data.bounded import BoundedData, Bounds, FloatArray, Table
 from ..data.stacked import StackedData
 from ..model.prediction import LinearPredictions, linear_margins
 from ..model.statement import PrivacyStatement, warn_if_weak
 from ..optim import progress
+from ..optim.descent import descent_unit, refuse_more_rows
 from ..optim.frank_wolfe import Weights
 from ..optim.losses import Loss, Squared
 from ..optim.problem import AnyProblem, Problem, ScatteredProblem
@@ -74,10 +75,9 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
     def _solve(self, X: Any, targets: Any, loss: Loss) -> tuple[Weights, Any]:
         """Plan before the records are looked at, then run: weights by original units, and the plan."""
         counted, features = X.shape if hasattr(X, "shape") else (X.n_rows, X.n_features)
-        if counted > MAX_ROWS:  # in all places together
-            raise ValueError(f"there are more than {MAX_ROWS} rows, which cannot be summed exactly")
         bounds = Bounds.parse(self.bounds, features)
         rows = self._public_rows(counted)
+        refuse_more_rows(counted, descent_unit(rows))  # in all places together; one rule for all methods
         plan = self._plan(Shape(rows, features, loss))
         kernels.say_what_is_missing()
         progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))

@@ -148,7 +148,7 @@ def block_tops(values: IntArray, block: int) -> IntArray:
 def column_sums(features: Lines, codes: IntArray | CodeArray) -> IntArray:
     """Sum code times feature over all rows, exactly: (rows, outputs) → (outputs, features).
 
-    Features are whole numbers up to 2¹⁶, codes up to 2¹⁶.
+    Features are whole numbers up to 2¹⁶, codes up to 2²⁰.
     """
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     if _fast is None:

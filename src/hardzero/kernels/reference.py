@@ -69,7 +69,7 @@ def column_sums(columns: Any, codes: CodeArray) -> IntArray:
     if not isinstance(columns, np.ndarray):
         return np.ascontiguousarray((columns.T @ codes.astype(np.int64)).T)
     total = np.zeros((codes.shape[1], len(columns)), dtype=np.int64)
-    for rows in _pieces(columns):  # double precision adds this few products of at most 2³² exactly
+    for rows in _pieces(columns):  # double precision adds this few products of at most 2³⁶ exactly
         total += (columns[:, rows].astype(np.float64) @ codes[rows].astype(np.float64)).T.astype(np.int64)
     return total
 
