@@ -115,13 +115,19 @@ class Crew:
         self._commands.append(command)
 
     def total(self, asked: Sum) -> IntArray:
-        """Sum over all workers, replacing those that are lost."""
-        told = len(self._commands)
+        """Sum over all workers, replacing those that are lost, also while others are replaced."""
+        told, failure = len(self._commands), None
         while True:
             try:
+                if failure is not None:
+                    self._replace_lost(failure)
                 answer = self._ask(asked, self._commands[self._told : told])
+            except ClusterError:
+                raise
             except (OSError, RuntimeError, BehindError) as error:
-                self._replace_lost(error)
+                if error is failure:
+                    raise
+                failure = error
             else:
                 self._told = told
                 return answer
@@ -174,7 +180,7 @@ class Crew:
             ) from None
 
     def _replace_lost(self, error: Exception) -> None:
-        """Give the rows of lost workers to others, and let those catch up."""
+        """Give the rows of lost workers to others, and let those catch up; the error is raised if none is lost."""
         self._refuse_without_scheduler()
         lost = [post for post in self._posts if not _is_there(post, self._told)]
         if not lost:
