@@ -91,15 +91,17 @@ def test_columns_that_are_always_or_nearly_always_zero_are_never_reliable(fits):
         assert model.coef_[0, EMPTY] == 0
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_many_empty_columns_are_not_reliable_either(epsilon):
-    """Thirty of them beside five real ones: in 120 fits at epsilon 0.5 nine were called, and ten with residuals
-    of 2⁻¹⁶. So 10 fits call five once in 700 sets of seeds."""
+@pytest.mark.parametrize(("epsilon", "most"), [(0.5, 4), (2.0, 1)])
+def test_many_empty_columns_are_not_reliable_either(epsilon, most):
+    """Thirty of them beside five real ones: 1.5 % of what is called reliable, of the 5 % that are promised.
+
+    At epsilon 0.5 nine were called in 120 fits, so that 10 fits call more than four once in 700 sets of seeds.
+    """
     called, real = 0, 0
     for seed in range(10):
         reliable = fitted(seed, epsilon, empty=range(9, 39)).reliable_[0]
         called, real = called + reliable[REAL:].sum(), real + reliable[:REAL].sum()
-    assert called <= 4
+    assert called <= most
     assert real >= 45
 
 
