@@ -202,16 +202,17 @@ def started_cluster(folder: Path) -> Iterator[tuple[str, list[int]]]:
 
 def checks(results: Results) -> list[Check]:
     many, few, file = results["many"], results["few"], results["file"]
+
+    def beyond(way: str, taken: dict[str, float]) -> float:
+        return 1e3 * (taken[way] - taken["one thread"])
+
     return [
-        at_most(
-            "a step on one worker less one on one thread, few rows, ms",
-            6,
-            1e3 * (few["one worker"] - few["one thread"]),
-        ),
-        at_most("the same with two workers, ms", 6, 1e3 * (few["two workers"] - few["one thread"])),
-        at_least("two workers: times as fast as one", 1.6, many["one worker"] / many["two workers"]),
-        at_least("two threads: times as fast as one", 1.6, many["one thread"] / many["two threads"]),
-        at_least("a file by two workers: the same model", 1, int(file["same"])),
+        at_most("few rows: a step on one worker beyond one on one thread", 6, beyond("one worker", few), " ms"),
+        at_most("few rows: a step on two workers beyond that", 6, beyond("two workers", few), " ms"),
+        at_most("many rows: a step on one worker beyond one on one thread", 6, beyond("one worker", many), " ms"),
+        at_least("many rows: one worker / two", 1.6, many["one worker"] / many["two workers"]),
+        at_least("many rows: one thread / two", 1.6, many["one thread"] / many["two threads"]),
+        at_least("a file by two workers: models that are the same", 1, int(file["same"]), " of 1"),
     ]
 
 
