@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..schema.columns import Schema
 
 
-_ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
+ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
 
 
 Method = StrEnum("Method", {name.upper().replace("-", "_"): name for name in CHOICES})  # type: ignore[misc]
@@ -147,7 +147,7 @@ def fit(
             for report_output in others:
                 report_output.write(render_report(model))
         for reason in model.privacy.weaknesses:
-            typer.secho(f"warning: a weak guarantee: {reason}", fg=_ALARMS["WEAK"], err=True)
+            typer.secho(f"warning: a weak guarantee: {reason}", fg=ALARMS["WEAK"], err=True)
         _show(model, as_json, {"model": str(output), "report": None if report is None else str(report)})
 
 
@@ -204,15 +204,18 @@ def report(
     model_path: ModelFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.")],
     title: Annotated[str | None, typer.Option(help="The page's title.")] = None,
+    evaluation: Annotated[Path | None, typer.Option(help="What hardzero evaluate wrote, to be shown too.")] = None,
     force: Force = False,
 ) -> None:
     """Write a report about a model: one HTML page with chart, coefficients and the privacy statement."""
     with clear_messages() as results:
         from ..atomic import claimed
         from ..model import FittedModel
+        from ..model.evaluation import Evaluation
         from ..report import render_report
 
-        page = render_report(FittedModel.load(model_path), title=title)
+        found = None if evaluation is None else Evaluation.load(evaluation)
+        page = render_report(FittedModel.load(model_path), title=title, evaluation=found)
         with claimed(output, overwrite=force) as claim:
             results.output(claim).write(page)
 
@@ -248,5 +251,5 @@ def _show(model: FittedModel, as_json: bool, files: dict[str, Any]) -> None:
         typer.echo(to_json({**files, **facts(model)}))
         return
     for line in describe(model).split("\n"):
-        colour = next((colour for start, colour in _ALARMS.items() if line.startswith(start)), None)
+        colour = next((colour for start, colour in ALARMS.items() if line.startswith(start)), None)
         typer.echo(line if colour is None else typer.style(line, fg=colour, bold=True))

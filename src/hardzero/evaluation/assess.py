@@ -9,10 +9,11 @@ from scipy import sparse
 
 from .. import checks
 from ..data.bounded import MAX_ROWS, FloatArray
+from ..data.canonical import canonical_sparse
 from ..estimators._labels import encode_labels, read_labels
 from ..methods.plans import default_delta
 from ..model import FittedModel
-from ..model.evaluation import Evaluation, EvaluationStatement
+from ..model.evaluation import Evaluation, EvaluationStatement, fingerprint_of
 from ..model.matrix import matrix_of
 from ..model.prediction import within_reach
 from ..privacy.budget import Budget, Neighbours
@@ -72,10 +73,21 @@ def evaluate(
     relation = Neighbours.parse(neighbours)
     margins = margins_of(file, X)
     places = places_of(file, y, len(margins))
-    rows = public_rows(relation, n_rows, len(margins))
-    budget = Budget.asked(epsilon, default_delta(rows) if delta is None else delta)
-    plan = plan_evaluation(rows, len(file.classes), budget, relation)
+    plan = planned(file, public_rows(relation, n_rows, len(margins)), epsilon, delta, relation)
     return assessed(file, margins, places, plan, random_state)
+
+
+def planned(
+    model: FittedModel, n_rows: int, epsilon: float, delta: float | None, relation: Neighbours
+) -> EvaluationPlan:
+    """Plan the evaluation of a model: what it costs is known before a row is counted.
+
+    Privacy
+    -------
+    Data-independent: ``n_rows`` is the public number.
+    """
+    budget = Budget.asked(epsilon, default_delta(n_rows) if delta is None else delta)
+    return plan_evaluation(n_rows, len(model.classes), budget, relation)
 
 
 def refuse_regression(model: FittedModel) -> None:
@@ -122,7 +134,7 @@ def margins_of(model: FittedModel, X: Any) -> FloatArray:
     rows = matrix_of(X, [feature.name for feature in model.features], encoded=encoded)
     weights = np.array(model.coef_scaled) if encoded else model.coef_original
     margins = np.tile(np.array(model.intercept_scaled) if encoded else model.intercept_original, (rows.shape[0], 1))
-    columns = rows.tocsc() if sparse.issparse(rows) else rows
+    columns = canonical_sparse(rows).tocsc() if sparse.issparse(rows) else rows
     with np.errstate(over="ignore", invalid="ignore"):
         for j in np.flatnonzero(np.any(weights != 0, axis=0)):
             if sparse.issparse(columns):
@@ -177,6 +189,7 @@ def assessed(
             "true_class": counts[n_classes**2 :].tolist(),
         }
     return Evaluation(
+        fingerprint_of(model),
         model.classes,
         found.metrics,
         found.confusion,

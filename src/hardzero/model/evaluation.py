@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from ..atomic import write_atomically
 from ..version import __version__
 from .fields import Field, ModelFileError, parse
+from .file import FittedModel
 from .plain_text import shown
 from .reader import read_labels
 from .source import Label
@@ -87,6 +89,8 @@ class Evaluation:
 
     Attributes
     ----------
+    fingerprint : str
+        What tells the model from others.
     classes : tuple
         The model's classes; of two, the second is the positive one.
     metrics : mapping of str to Figure
@@ -114,6 +118,7 @@ class Evaluation:
     Post-processing of noisy counts.
     """
 
+    fingerprint: str
     classes: tuple[Label, ...]
     metrics: Mapping[str, Figure]
     confusion: tuple[tuple[Figure, ...], ...]
@@ -145,6 +150,7 @@ class Evaluation:
             "format": FORMAT,
             "version": VERSION,
             "hardzero": self.hardzero_version,
+            "fingerprint": self.fingerprint,
             "classes": list(self.classes),
             "metrics": {name: figure._asdict() for name, figure in self.metrics.items()},
             "confusion": [[figure._asdict() for figure in line] for line in self.confusion],
@@ -185,6 +191,7 @@ class Evaluation:
         if [len(line) for line in confusion] != [len(classes)] * len(classes):
             entries["confusion"].fail("must have a line and a column for each class")
         return cls(
+            entries["fingerprint"].text(),
             classes,
             metrics,
             confusion,
@@ -222,6 +229,18 @@ class Evaluation:
             raise ModelFileError(f"{path}: {error}") from None
 
 
+def fingerprint_of(model: FittedModel) -> str:
+    """Return what tells a model from others: a digest of its classes, the names of its features and its weights.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    names = [feature.name for feature in model.features]
+    parts = [list(model.classes), names, model.coef_scaled, model.intercept_scaled]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
 def _plain(point: Threshold | Reliability) -> dict[str, Any]:
     return {name: part._asdict() if isinstance(part, Figure) else part for name, part in point._asdict().items()}
 
@@ -233,7 +252,7 @@ def _entries(field: Field) -> dict[str, Field]:
         field.fail(f"is not an evaluation file: its format is not {FORMAT!r}")
     if "version" not in entries or entries["version"].value != VERSION:
         field.fail(f"has another version than {VERSION}, the only one that this hardzero reads")
-    keys = ("classes", "metrics", "confusion", "roc", "calibration", "counts", "edges", "noise", "privacy")
+    keys = ("fingerprint", "classes", "metrics", "confusion", "roc", "calibration", "counts", "edges", "noise", "privacy")
     return field.object(("format", "version", "hardzero", *keys))
 
 

@@ -190,17 +190,26 @@ def keep_model(model: FittedModel, output: Claim) -> None:
     -------
     Post-processing.
     """
-    text = model.to_json()
+    keep_text(model.to_json(), output, "model")
+
+
+def keep_text(text: str, output: Claim, what: str) -> None:
+    """Do the same with the text of any result.
+
+    Privacy
+    -------
+    Post-processing.
+    """
     try:
         output.write(text)
     except OSError as error:
-        raise OSError(f"{error}; {_kept_elsewhere(text)}") from None
+        raise OSError(f"{error}; {_kept_elsewhere(text, what)}") from None
 
 
-def _kept_elsewhere(text: str) -> str:
+def _kept_elsewhere(text: str, what: str) -> str:
     for folder in (tempfile.gettempdir(), Path.home()):
         with suppress(OSError):
-            descriptor, name = tempfile.mkstemp(".json", "hardzero-model-", folder)  # for its owner only
+            descriptor, name = tempfile.mkstemp(".json", f"hardzero-{what}-", folder)  # for its owner only
             try:
                 with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
                     file.write(text)
@@ -208,6 +217,6 @@ def _kept_elsewhere(text: str) -> str:
                 os.unlink(name)
                 raise
             return (
-                f"its budget is spent, so the model was kept as {name}, which only you may read: move it from there"
+                f"its budget is spent, so the {what} was kept as {name}, which only you may read: move it from there"
             )
-    return "its budget is spent, but the model could not be kept in the temporary folder or your home either"
+    return f"its budget is spent, but the {what} could not be kept in the temporary folder or your home either"
