@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..privacy.budget import Neighbours
-from .model import ALARMS, PublicRows, Relation, Seed
+from .model import ALARMS, PublicRows, Relation, Seed, echo
 from .options import AsJson, Force, ModelFile, TableOptions, clear_messages, steps_shown
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ def evaluate(
     delta: Annotated[float | None, typer.Option(help="The guarantee's δ.", show_default="n^-1.5")] = None,
     neighbours: Relation = Neighbours.ZERO_OUT,
     public_rows: PublicRows = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where the evaluation goes, as JSON.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where the evaluation goes, as JSON.")] = None,
     report: Annotated[Path | None, typer.Option(help="Also write a report with it, as one HTML page.")] = None,
     *,
     table: TableOptions,
@@ -79,7 +77,5 @@ def show(found: Evaluation, as_json: bool, files: dict[str, Any]) -> None:
         typer.secho(f"warning: a weak guarantee: {reason}", fg=ALARMS["WEAK"], err=True)
     if as_json:
         typer.echo(to_json({**files, **found.to_dict()}))
-        return
-    for line in repr(found).split("\n"):
-        colour = next((colour for start, colour in ALARMS.items() if line.startswith(start)), None)
-        typer.echo(line if colour is None else typer.style(line, fg=colour, bold=True))
+    else:
+        echo(repr(found))

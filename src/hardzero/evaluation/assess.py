@@ -134,10 +134,11 @@ def margins_of(model: FittedModel, X: Any) -> FloatArray:
     rows = matrix_of(X, [feature.name for feature in model.features], encoded=encoded)
     weights = np.array(model.coef_scaled) if encoded else model.coef_original
     margins = np.tile(np.array(model.intercept_scaled) if encoded else model.intercept_original, (rows.shape[0], 1))
-    columns = canonical_sparse(rows).tocsc() if sparse.issparse(rows) else rows
+    is_sparse = sparse.issparse(rows)
+    columns = canonical_sparse(rows).tocsc() if is_sparse else rows
     with np.errstate(over="ignore", invalid="ignore"):
         for j in np.flatnonzero(np.any(weights != 0, axis=0)):
-            if sparse.issparse(columns):
+            if is_sparse:
                 part = slice(*columns.indptr[j : j + 2])
                 margins[columns.indices[part]] += columns.data[part, None].astype(np.float64) * weights[:, j]
             else:

@@ -26,7 +26,7 @@ def number_of_bins(n_rows: int, noise: float) -> int:
     -------
     Data-independent.
     """
-    return min(max(2 * round((n_rows / noise) ** (1 / 3) / 2), FEWEST), MOST)
+    return min(max(2 * round(math.cbrt(n_rows / noise) / 2), FEWEST), MOST)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Bins:
         """Return weights by which counts of bins give the sum of a function of the probability over all rows."""
         fine = self.count * _PARTS
         places = (np.arange(fine * _PARTS) + 0.5) / (fine * _PARTS)
-        return self.spread.T @ of(probability(places)).reshape(fine, _PARTS).mean(axis=1)
+        return np.asarray(self.spread.T @ of(probability(places)).reshape(fine, _PARTS).mean(axis=1))
 
     @cached_property
     def orders(self) -> FloatArray:

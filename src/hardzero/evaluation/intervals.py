@@ -1,13 +1,15 @@
-"""Figures with intervals that allow for chance among rows and for noise: all values that noisy counts do not contradict.
+"""Figures with intervals for chance among rows and for noise: all values that noisy counts do not contradict.
 
-For a value θ there is a statistic numerator - θ·denominator that is 0 on average if θ is true. Its variance, a parabola
-in θ, is estimated without bias from the same counts. The interval holds all θ whose statistic is within 1.96 standard
-deviations of 0, as Fieller did for ratios and Wilson for shares: it stays right where noise drowns the denominator.
+For a value θ there is a statistic numerator - θ·denominator that is 0 on average if θ is true. Its variance, a
+parabola in θ, is estimated without bias from the same counts. The interval holds all θ whose statistic is within 1.96
+standard deviations of 0, as Fieller did for ratios and Wilson for shares: it stays right where noise drowns the
+denominator (docs/proofs/evaluation.md).
 """
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -55,9 +57,9 @@ def figure(numerator: float, denominator: float, variance: Parabola, most: float
     roots = np.roots(contradiction)
     changes = sorted(float(root.real) for root in roots if root.imag == 0 and 0 < root.real < most)
     ends = [0.0, *changes, most]
-    held = [pair for pair in zip(ends, ends[1:], strict=False) if np.polyval(contradiction, sum(pair) / 2) <= 0]
+    held = [pair for pair in pairwise(ends) if np.polyval(contradiction, sum(pair) / 2) <= 0]
     if value is not None and not held:  # noise led beyond all possible values: those near the nearest one are left
-        reach = _NORMAL * math.sqrt(max(np.polyval(variance[::-1], value), 0.0)) / denominator or most
+        reach = _NORMAL * math.sqrt(max(float(np.polyval(variance[::-1], value)), 0.0)) / denominator or most
         held = [(max(value - reach, 0.0), min(value + reach, most))]
     low, high = (held[0][0], held[-1][1]) if held else (0.0, most)
     return Figure(None if value is None else min(max(value, low), high), low, high)
@@ -69,9 +71,7 @@ def share(weights: FloatArray, counts: FloatArray, noise: float, rows: int | Non
     ``rows`` is their number, if it is public; else the sum of the counts stands for it.
     """
     if rows is None:
-        return figure(
-            float(weights @ counts), float(counts.sum()), squares(weights, 1.0, counts + noise**2), most
-        )
+        return figure(float(weights @ counts), float(counts.sum()), squares(weights, 1.0, counts + noise**2), most)
     counts = counts + (rows - counts.sum()) / len(counts)  # as far as noise is in their sum, it is known
     of_noise = Parabola(noise**2 * float(np.sum((weights - weights.mean()) ** 2)))
     return figure(float(weights @ counts), rows, added(of_noise, squares(weights, 1.0, counts)), most)
@@ -88,6 +88,9 @@ def pairs(weights: FloatArray, first: FloatArray, second: FloatArray, noise: flo
     whole = squares(weights, 1.0, -(noise**4))
     spread = squares(weights, 1.0, -(noise**2) * (first[:, None] + second[None, :]))
     variance = added(
-        squares(by_first, all_second, first + noise**2), squares(by_second, all_first, second + noise**2), whole, spread
+        squares(by_first, all_second, first + noise**2),
+        squares(by_second, all_first, second + noise**2),
+        whole,
+        spread,
     )
     return figure(float(first @ by_first), all_first * all_second, variance, 1.0)

@@ -10,7 +10,7 @@ import numpy as np
 from ..data.bounded import FloatArray
 from ..model.evaluation import CLIP, Figure, Reliability, Threshold
 from .bins import Bins
-from .intervals import Parabola, added, figure, pairs, share, squares
+from .intervals import Parabola, figure, pairs, share
 
 _LARGEST_LOSS = -math.log(CLIP)
 _SEEN = 3.0  # standard deviations of its noise by which the size of a class must exceed 0

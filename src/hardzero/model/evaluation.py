@@ -252,7 +252,18 @@ def _entries(field: Field) -> dict[str, Field]:
         field.fail(f"is not an evaluation file: its format is not {FORMAT!r}")
     if "version" not in entries or entries["version"].value != VERSION:
         field.fail(f"has another version than {VERSION}, the only one that this hardzero reads")
-    keys = ("fingerprint", "classes", "metrics", "confusion", "roc", "calibration", "counts", "edges", "noise", "privacy")
+    keys = (
+        "fingerprint",
+        "classes",
+        "metrics",
+        "confusion",
+        "roc",
+        "calibration",
+        "counts",
+        "edges",
+        "noise",
+        "privacy",
+    )
     return field.object(("format", "version", "hardzero", *keys))
 
 
