@@ -72,9 +72,8 @@ def evaluate(
     refuse_regression(file)
     relation = Neighbours.parse(neighbours)
     margins = margins_of(file, X)
-    places = places_of(file, y, len(margins))
     plan = planned(file, public_rows(relation, n_rows, len(margins)), epsilon, delta, relation)
-    return assessed(file, margins, places, plan, random_state)
+    return assessed(file, margins, places_of(file, y, len(margins)), plan, random_state)
 
 
 def planned(

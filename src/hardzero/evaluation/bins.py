@@ -71,7 +71,7 @@ class Bins:
     def spread(self) -> FloatArray:
         """The matrix that spreads counts of bins over their parts, by a parabola through three neighbours.
 
-        The parts of a bin add up to its count. Densities that are parabolas in arcsin √p are met exactly.
+        The parts of a bin add up to its count. Densities that are parabolas in arcsin √p are met.
         """
         spread = np.zeros((self.count * _PARTS, self.count))
         powers = np.arange(1, _NEIGHBOURS + 1)

@@ -90,8 +90,9 @@ class PrivacyStatement:
             return "NOT PRIVATE: this model was fitted without differential privacy."
         guarantee = (
             f"({self.epsilon:.4g}, {self.delta:.3g})-differential privacy, {self.neighbours.value} neighbours:\n"
-            f"anything that can be concluded from {self._released} is at most {_factor(self.epsilon)} times likelier, "
-            f"or less likely,\nbecause {_RELATION_WORDS[self.neighbours]}, except with probability {self.delta:.3g}."
+            f"anything that can be concluded from {self._released} is at most {_factor(self.epsilon)} times "
+            f"likelier, or less likely,\nbecause {_RELATION_WORDS[self.neighbours]}, except with probability "
+            f"{self.delta:.3g}."
         )
         if self.seeded:
             return (
