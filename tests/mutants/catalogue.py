@@ -1,6 +1,6 @@
 """All mutants, those that need a compiler first: they take longest."""
 
-from . import accounts, baselines, inference, loops, mechanisms, reading, select_refit, tables, variables
+from . import accounts, baselines, evaluation, inference, loops, mechanisms, reading, select_refit, tables, variables
 
 MUTANTS = tuple(
     sorted(
@@ -14,6 +14,7 @@ MUTANTS = tuple(
             *tables.MUTANTS,
             *baselines.MUTANTS,
             *reading.MUTANTS,
+            *evaluation.MUTANTS,
         ),
         key=lambda mutant: not mutant.compiled,
     )

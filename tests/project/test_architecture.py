@@ -41,7 +41,7 @@ MAY_IMPORT = {
         *("checks", "atomic", "interrupts", "version"),
     ),
     "__main__": ("interrupts", "cli"),
-    "__init__": ("estimators", "methods", "model", "optim", "privacy", "schema", "version"),
+    "__init__": ("estimators", "evaluation", "methods", "model", "optim", "privacy", "schema", "version"),
 }
 NEVER_LOADED = [
     "matplotlib",
