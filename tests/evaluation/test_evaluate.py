@@ -198,6 +198,15 @@ def test_the_statement_says_what_it_cost_and_about_whom(model):
     assert found != evaluate(model, X, y, epsilon=0.3, delta=1e-6)
 
 
+@pytest.mark.parametrize(("relation", "is_said"), [("zero-out", True), ("add-remove", False)])
+def test_dropped_rows_are_mentioned_where_their_number_shows(relation, is_said):
+    file = made_up_with_schema()
+    file = dataclasses.replace(file, schema=dataclasses.replace(file.schema, missing="drop"))
+    stated = {"n_rows": 9} if relation == "add-remove" else {}
+    found = evaluate(file, np.zeros((3, 7)), ["good"] * 3, epsilon=1.0, neighbours=relation, **stated)
+    assert ("were dropped" in repr(found)) is is_said
+
+
 def test_the_file_of_an_evaluation_is_read_back(model, tmp_path):
     X, y = rows(500, 6)
     found = evaluate(model, X, y, epsilon=0.3)

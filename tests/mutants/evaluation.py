@@ -57,7 +57,7 @@ MUTANTS = (
         "evaluation/bins.py",
         "np.searchsorted(self.margins, margins,",
         "np.searchsorted(np.quantile(margins, np.arange(1, self.count) / self.count), margins,",
-        in_file("evaluation/test_histogram", _APART),
+        in_file("evaluation/test_histogram", "TestTwins"),
     ),
     Mutant(
         "bins-by-the-true-number-of-rows",

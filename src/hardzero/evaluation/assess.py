@@ -198,11 +198,11 @@ def assessed(
         released,
         tuple(bins.edges.tolist()),
         plan.noise,
-        statement_of(plan, seeded=not source.is_private),
+        statement_of(model, plan, seeded=not source.is_private),
     )
 
 
-def statement_of(plan: EvaluationPlan, *, seeded: bool) -> EvaluationStatement:
+def statement_of(model: FittedModel, plan: EvaluationPlan, *, seeded: bool) -> EvaluationStatement:
     """Return what an evaluation guarantees.
 
     Privacy
@@ -213,6 +213,8 @@ def statement_of(plan: EvaluationPlan, *, seeded: bool) -> EvaluationStatement:
         size = f"the stated number of rows ({plan.n_rows}); the true number is protected"
     else:
         size = f"the number of rows ({plan.n_rows})"
+        if model.schema is not None and model.schema.missing == "drop":
+            size += ", which are those left after rows with missing values were dropped"
     return EvaluationStatement(
         plan.spent.epsilon,
         plan.spent.delta,
