@@ -10,10 +10,12 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:
     from .estimators import *  # noqa: F403
     from .estimators._repeats import RepeatedFitWarning
+    from .evaluation import evaluate, fit_and_evaluate
     from .ledger.ledger import Ledger
     from .ledger.store import LedgerError
     from .methods.private_lasso import paper_iterations
     from .model import FittedModel
+    from .model.evaluation import Evaluation
     from .model.inference import Inference
     from .model.statement import PrivacyStatement, WeakGuaranteeWarning
     from .optim.optimum import ExactSolver, PlainFrankWolfe
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Budget",
     "BudgetExceededError",
+    "Evaluation",
     "ExactSolver",
     "FittedModel",
     "Inference",
@@ -34,6 +37,8 @@ __all__ = [
     "RepeatedFitWarning",
     "Schema",
     "WeakGuaranteeWarning",
+    "evaluate",
+    "fit_and_evaluate",
     "load_schema",
     "paper_iterations",
 ]
@@ -43,6 +48,7 @@ __all__ += estimators.__all__
 _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.items()} | {
     "Budget": "privacy.budget",
     "BudgetExceededError": "privacy.budget",
+    "Evaluation": "model.evaluation",
     "ExactSolver": "optim.optimum",
     "FittedModel": "model",
     "Inference": "model.inference",
@@ -54,6 +60,8 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "RepeatedFitWarning": "estimators._repeats",
     "Schema": "schema",
     "WeakGuaranteeWarning": "model.statement",
+    "evaluate": "evaluation",
+    "fit_and_evaluate": "evaluation",
     "load_schema": "schema",
     "paper_iterations": "methods.private_lasso",
 }

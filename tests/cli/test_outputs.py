@@ -237,7 +237,7 @@ def test_a_model_that_can_be_kept_nowhere_is_not_said_to_be_somewhere(folder, mo
 def test_a_report_that_fails_does_not_hide_the_model(folder, monkeypatch):
     pytest.importorskip("jinja2")
 
-    def refuse(*arguments):
+    def refuse(*arguments, **options):
         raise OSError("no report today")
 
     monkeypatch.setattr("hardzero.report.render_report", refuse)

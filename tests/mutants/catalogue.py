@@ -4,6 +4,7 @@ from . import (
     accounts,
     backends,
     baselines,
+    evaluation,
     inference,
     ledger,
     loops,
@@ -28,6 +29,7 @@ MUTANTS = tuple(
             *baselines.MUTANTS,
             *reading.MUTANTS,
             *ledger.MUTANTS,
+            *evaluation.MUTANTS,
         ),
         key=lambda mutant: not mutant.compiled,
     )

@@ -188,8 +188,8 @@ MUTANTS = (
         "single-precision-before-coding",
         "a batch with many nonzero entries is rounded twice, others once",
         "cli/actions/fit.py",
-        "            yield encoded.X.toarray() if",
-        "            yield encoded.X.toarray().astype(np.float32) if",
+        "            yield X.toarray() if",
+        "            yield X.toarray().astype(np.float32) if",
         ("tests/readers/test_row_independence.py::test_one_record_does_not_choose_the_precision_of_others",),
     ),
     Mutant(
@@ -396,9 +396,9 @@ MUTANTS = (
         "outputs-claimed-after-reading",
         "two fits spend their budgets, and one of the models is lost",
         "cli/model.py",
-        "        with claimed_outputs([output, *([]",
-        "        read_rows(table.opened_for(schema.columns), schema, lambda seen: None)\n"
-        "        with claimed_outputs([output, *([]",
+        "        with claimed_outputs(list(wanted",
+        "        _training_rows(table, schema, estimator, scheduler, None).__enter__()\n"
+        "        with claimed_outputs(list(wanted",
         ("tests/cli/test_outputs.py::test_a_second_fit_is_refused_before_it_reads_a_record",),
     ),
     # What a file or a statement claims.

@@ -37,15 +37,31 @@ MAY_IMPORT = {
         *("privacy", "ledger", "kernels", "backends", "data", "optim", "methods", "model", "report"),
         *("checks",),
     ),
+    "evaluation": (
+        *("privacy", "ledger", "kernels", "data", "optim", "methods", "estimators", "model", "schema"),
+        *("report", "checks"),
+    ),
     "datasets": ("schema", "checks"),
     "reproduce": ("privacy", "data", "optim", "methods", "estimators", "datasets", "checks"),
     "cli": (
-        *("privacy", "ledger", "backends", "data", "optim", "methods", "estimators", "schema", "readers", "model"),
+        *(
+            "privacy",
+            "ledger",
+            "backends",
+            "data",
+            "optim",
+            "methods",
+            "estimators",
+            "evaluation",
+            "schema",
+            "readers",
+            "model",
+        ),
         *("report", "datasets", "reproduce"),
         *("checks", "atomic", "interrupts", "version"),
     ),
     "__main__": ("interrupts", "cli"),
-    "__init__": ("estimators", "ledger", "methods", "model", "optim", "privacy", "schema", "version"),
+    "__init__": ("estimators", "evaluation", "ledger", "methods", "model", "optim", "privacy", "schema", "version"),
 }
 NEVER_LOADED = [
     "matplotlib",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ..version import __version__
-from . import demo, ledger, model, reproduce, schema
+from . import demo, evaluate, ledger, model, reproduce, schema
 from .options import spelled_out
 
 app = typer.Typer(
@@ -31,6 +31,10 @@ for command, example in (
         "hardzero fit people.csv --schema people.toml --epsilon 1 --output model.json --report report.html",
     ),
     (spelled_out(model.predict), "hardzero predict model.json new-people.csv --keep id --output predictions.csv"),
+    (
+        spelled_out(evaluate.evaluate),
+        "hardzero evaluate model.json test.csv --epsilon 0.2 --output evaluation.json --report report.html",
+    ),
     (model.report, "hardzero report model.json --output report.html"),
     (model.inspect, "hardzero inspect model.json"),
     (model.export, "hardzero export model.json --output model.onnx"),

@@ -32,10 +32,12 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..model import FittedModel
+    from ..model.evaluation import Evaluation
     from ..schema.columns import Schema
+    from .actions.holdout import SetAside
 
 
-_ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
+ALARMS = {"NOT PRIVATE": typer.colors.RED, "WEAK": typer.colors.YELLOW}
 
 
 Method = StrEnum("Method", {name.upper().replace("-", "_"): name for name in CHOICES})  # type: ignore[misc]
@@ -83,6 +85,17 @@ Scheduler = Annotated[
 NoLedger = Annotated[
     bool, typer.Option("--no-ledger", help="Charge the fit to no ledger, whatever hardzero.toml says.")
 ]
+Holdout = Annotated[
+    float | None,
+    typer.Option(
+        help="Set rows aside with this probability and evaluate the model on them, at no cost on top.",
+        show_default="fit to all rows",
+    ),
+]
+EvaluationFile = Annotated[
+    Path | None,
+    typer.Option(help="Where the evaluation of --holdout goes, as JSON.", show_default="MODEL-evaluation.json"),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="For tests only: a seeded fit is stamped as not private.")]
 
 
@@ -99,6 +112,8 @@ def fit(
     max_variables: MaxVariables = None,
     option: ParameterOption = None,
     report: Annotated[Path | None, typer.Option(help="Also write the report, as one HTML page.")] = None,
+    holdout: Holdout = None,
+    evaluation: EvaluationFile = None,
     *,
     table: TableOptions,
     scheduler: Scheduler = None,
@@ -120,6 +135,7 @@ def fit(
         from ..report import ready, render_report
         from ..schema.file import load_schema
         from .actions.fit import claimed_outputs, fit_rows, keep_model, refuse_dropping, refuse_public_rows
+        from .actions.holdout import evaluation_path, set_aside
         from .actions.ledger import account_of_fit, refuse_beyond
         from .actions.methods import build_estimator, method_for
 
@@ -142,14 +158,18 @@ def fit(
         estimator = build_estimator(
             chosen, schema, privacy, option or (), prune=prune.value, max_variables=max_variables
         )
-        with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
-            results.outputs += [model_output, *others]
+        apart = set_aside(holdout, schema, estimator, scheduler, seed)
+        paths = {"model": output, "report": report, "evaluation": evaluation_path(apart, output, evaluation)}
+        wanted = {name: path for name, path in paths.items() if path is not None}
+        with claimed_outputs(list(wanted.values()), force) as claims:
+            results.outputs += claims
+            outputs = dict(zip(wanted, claims, strict=True))
 
             def refuse_excess(n_rows: int | None) -> None:
                 refuse_beyond(account, epsilon, delta, public_rows or n_rows)
 
             with (
-                _training_rows(table, schema, estimator, scheduler, refuse_excess) as rows,
+                _training_rows(table, schema, estimator, scheduler, apart, refuse_excess) as rows,
                 steps_shown("fitting") as shown,
                 progress.listening(shown),
                 warnings.catch_warnings(),
@@ -159,12 +179,13 @@ def fit(
                 model = fit_rows(rows, schema, estimator)
                 with held():  # whoever interrupts now has paid for the model and shall have it
                     results.fitted = model.privacy.is_private
-                    keep_model(model, model_output)
-            for report_output in others:
-                report_output.write(render_report(model))
+                    keep_model(model, outputs["model"])
+                    found = None if apart is None else apart.evaluated(model, estimator, outputs["evaluation"])
+            if report is not None:
+                outputs["report"].write(render_report(model, evaluation=found))
         for reason in model.privacy.weaknesses:
-            typer.secho(f"warning: a weak guarantee: {reason}", fg=_ALARMS["WEAK"], err=True)
-        _show(model, as_json, {"model": str(output), "report": None if report is None else str(report)})
+            typer.secho(f"warning: a weak guarantee: {reason}", fg=ALARMS["WEAK"], err=True)
+        _show(model, as_json, {name: None if path is None else str(path) for name, path in paths.items()}, found)
 
 
 @contextmanager
@@ -173,16 +194,21 @@ def _training_rows(
     schema: Schema,
     estimator: Any,
     scheduler: str | None,
+    apart: SetAside | None,
     refuse_excess: Callable[[int | None], None],
 ) -> Iterator[Any]:
-    """Read a table here, or let the workers of a cluster read it, unless no budget is left for so many rows."""
+    """Read a table here, without rows set aside, or let workers read it; unless too little budget is left."""
     from .actions.fit import read_rows
 
     if scheduler is None:
         reader = table.opened_for(schema.columns, schema.target.name)
         refuse_excess(reader.n_rows)
         with steps_shown("reading rows") as shown:
-            rows = read_rows(reader, schema, lambda seen: shown(seen, reader.n_rows))
+            rows = read_rows(
+                reader, schema, lambda seen: shown(seen, reader.n_rows), None if apart is None else apart.without
+            )
+        if apart is not None:
+            apart.settle(estimator)
         yield rows
         return
     from .actions.cluster import rows_on_cluster
@@ -228,15 +254,18 @@ def report(
     model_path: ModelFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes.")],
     title: Annotated[str | None, typer.Option(help="The page's title.")] = None,
+    evaluation: Annotated[Path | None, typer.Option(help="What hardzero evaluate wrote, to be shown too.")] = None,
     force: Force = False,
 ) -> None:
     """Write a report about a model: one HTML page with chart, coefficients and the privacy statement."""
     with clear_messages() as results:
         from ..atomic import claimed
         from ..model import FittedModel
+        from ..model.evaluation import Evaluation
         from ..report import render_report
 
-        page = render_report(FittedModel.load(model_path), title=title)
+        found = None if evaluation is None else Evaluation.load(evaluation)
+        page = render_report(FittedModel.load(model_path), title=title, evaluation=found)
         with claimed(output, overwrite=force) as claim:
             results.output(claim).write(page)
 
@@ -265,12 +294,20 @@ def export(
             results.output(claim).write(graph)
 
 
-def _show(model: FittedModel, as_json: bool, files: dict[str, Any]) -> None:
+def _show(model: FittedModel, as_json: bool, files: dict[str, Any], found: Evaluation | None = None) -> None:
     from .actions.inspect import describe, facts, to_json
 
     if as_json:
-        typer.echo(to_json({**files, **facts(model)}))
+        evaluated = {} if found is None else {"evaluated": found.to_dict()}
+        typer.echo(to_json({**files, **facts(model), **evaluated}))
         return
-    for line in describe(model).split("\n"):
-        colour = next((colour for start, colour in _ALARMS.items() if line.startswith(start)), None)
+    echo(describe(model))
+    if found is not None:
+        echo(f"\nOn the rows that were set aside:\n\n{found!r}")
+
+
+def echo(text: str) -> None:
+    """Print lines, in colour where they alarm."""
+    for line in text.split("\n"):
+        colour = next((colour for start, colour in ALARMS.items() if line.startswith(start)), None)
         typer.echo(line if colour is None else typer.style(line, fg=colour, bold=True))

@@ -161,12 +161,13 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass
 class Results:
-    """What a command has to show for itself so far: files, complete or not, and a fit that began or has ended."""
+    """What a command has to show for itself so far: files, complete or not, and a fit or the like that has ended."""
 
     outputs: list[Claim] = field(default_factory=list)
     charging: bool = False
     fitted: bool = False
     said: bool = False
+    what: str = "the fit"
 
     def output(self, claim: Claim) -> Claim:
         """Note a file that the command is going to write."""
@@ -181,7 +182,7 @@ class Results:
         if complete and absent:
             parts.append(f"not written: {', '.join(absent)}")
         if self.fitted:
-            parts.append("the fit had ended, so that its privacy budget is spent")
+            parts.append(f"{self.what} had ended, so that its privacy budget is spent")
         elif self.charging:
             parts.append("what the fit has reserved in its ledger stays charged")
         return "; ".join(parts)

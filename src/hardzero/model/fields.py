@@ -13,27 +13,25 @@ class ModelFileError(ValueError):
     """A model file, or a model to be written to one, is not what it should be; the message names the field."""
 
 
-def parse(text: str) -> Field:
+def parse(text: str, what: str = "a model file") -> Field:
     """Parse strictly: no key twice, no NaN or Infinity."""
     try:
         return Field(json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant), "")
-    except ModelFileError:
-        raise
     except (ValueError, RecursionError) as error:  # a number of too many digits is a plain ValueError
-        raise ModelFileError(f"not a model file: {error}") from None
+        raise ModelFileError(f"not {what}: {error}") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries: dict[str, Any] = {}
     for key, value in pairs:
         if key in entries:
-            raise ModelFileError(f"not a model file: the key {key!r} stands twice in one object")
+            raise ValueError(f"the key {key!r} stands twice in one object")
         entries[key] = value
     return entries
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ModelFileError(f"not a model file: {name} is not a number")
+    raise ValueError(f"{name} is not a number")
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,16 @@ def linear_margins(rows: Any, coef: FloatArray, intercept: FloatArray) -> FloatA
     """
     with np.errstate(over="ignore", invalid="ignore"):
         margins = np.asarray(rows @ coef.T + intercept)
+    return within_reach(margins)
+
+
+def within_reach(margins: FloatArray) -> FloatArray:
+    """Return finite margins: what is beyond all numbers ends at ±1e30.
+
+    Privacy
+    -------
+    Depends on each margin alone.
+    """
     return np.asarray(np.clip(np.nan_to_num(margins), -_LARGEST_MARGIN, _LARGEST_MARGIN))
 
 

@@ -97,6 +97,22 @@ def _read_name(field: Field) -> str:
 
 
 def _read_classes(field: Field, positive: Field) -> tuple[Label, ...]:
+    labels = read_labels(field)
+    if len(labels) == 1:
+        field.fail("must hold two labels or more, or none for a regression")
+    expected = labels[1] if len(labels) == 2 else None
+    if type(positive.value) is not type(expected) or positive.value != expected:
+        positive.fail("must be the second of two classes, else null")
+    return labels
+
+
+def read_labels(field: Field) -> tuple[Label, ...]:
+    """Return labels of one type, none of them twice.
+
+    Privacy
+    -------
+    Post-processing.
+    """
     labels: list[Label] = []
     for item in field.items():
         if not isinstance(item.value, str | int | float):
@@ -106,11 +122,6 @@ def _read_classes(field: Field, positive: Field) -> tuple[Label, ...]:
         field.fail("must all be of one type")
     if len(set(labels)) < len(labels):
         field.fail("holds a label twice")
-    if len(labels) == 1:
-        field.fail("must hold two labels or more, or none for a regression")
-    expected = labels[1] if len(labels) == 2 else None
-    if type(positive.value) is not type(expected) or positive.value != expected:
-        positive.fail("must be the second of two classes, else null")
     return tuple(labels)
 
 

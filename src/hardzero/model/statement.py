@@ -6,6 +6,7 @@ import math
 import sys
 import warnings
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from ..ledger.receipt import Receipt
 from ..privacy.budget import Neighbours
@@ -67,6 +68,9 @@ class PrivacyStatement:
     n_rows: int | None = None
     ledger: Receipt | None = None
 
+    _released: ClassVar[str] = "this model"
+    _made_by: ClassVar[str] = "this fit"
+
     @property
     def is_private(self) -> bool:
         """Whether the guarantee holds."""
@@ -92,12 +96,14 @@ class PrivacyStatement:
             return "NOT PRIVATE: this model was fitted without differential privacy."
         guarantee = (
             f"({self.epsilon:.4g}, {self.delta:.3g})-differential privacy, {self.neighbours.value} neighbours:\n"
-            f"anything that can be concluded from this model is at most {_factor(self.epsilon)} times likelier, or "
-            f"less likely,\nbecause {_RELATION_WORDS[self.neighbours]}, except with probability {self.delta:.3g}."
+            f"anything that can be concluded from {self._released} is at most {_factor(self.epsilon)} times "
+            f"likelier, or less likely,\nbecause {_RELATION_WORDS[self.neighbours]}, except with probability "
+            f"{self.delta:.3g}."
         )
         if self.seeded:
             return (
-                f"NOT PRIVATE: the noise came from a seed. Without random_state this fit would satisfy\n{guarantee}"
+                f"NOT PRIVATE: the noise came from a seed. Without random_state {self._made_by} would satisfy\n"
+                f"{guarantee}"
             )
         return guarantee
 

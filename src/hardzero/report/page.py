@@ -11,9 +11,10 @@ from ..atomic import write_atomically
 from ..checks import require
 from ..model import FittedModel
 from ..model.curves import Curve, count_variables, curves_of, has_variables
+from ..model.evaluation import Evaluation
 from ..model.plain_text import shown
 from ..model.presentation import INTERVAL, NOISE, compared_with, contrasts, how_sure, outputs_of, reliable_of
-from . import chart, pictures, privacy, wording
+from . import assessment, chart, pictures, privacy, wording
 from .rerun import snippet
 
 _SHORT_LIST = 12
@@ -27,7 +28,7 @@ _SHAPES = {
 }
 
 
-def render_report(model: FittedModel, *, title: str | None = None) -> str:
+def render_report(model: FittedModel, *, title: str | None = None, evaluation: Evaluation | None = None) -> str:
     """Return the report as an HTML page that needs no network, no fonts and no scripts.
 
     Parameters
@@ -36,6 +37,8 @@ def render_report(model: FittedModel, *, title: str | None = None) -> str:
         What to report.
     title : str, optional
         The page's heading; by default what the model predicts.
+    evaluation : Evaluation, optional
+        How good this model is, to be shown as well.
 
     Returns
     -------
@@ -46,6 +49,8 @@ def render_report(model: FittedModel, *, title: str | None = None) -> str:
     -------
     Post-processing.
     """
+    if evaluation is not None:
+        assessment.refuse_other(evaluation, model)
     outputs = outputs_of(model)
     curves = curves_of(model) if has_variables(model) else ()
     panels = pictures.draw(curves, as_odds=model.is_classifier) if curves else None
@@ -81,6 +86,8 @@ def render_report(model: FittedModel, *, title: str | None = None) -> str:
             palette=_PALETTE,
             privacy=privacy,
             wording=wording,
+            evaluation=evaluation,
+            assessment=assessment,
             snippet=snippet(model),
             embedded=_for_script(model.to_json()),
         )
@@ -98,7 +105,12 @@ def ready() -> None:
 
 
 def write_report(
-    model: FittedModel, path: str | os.PathLike[str], overwrite: bool = False, *, title: str | None = None
+    model: FittedModel,
+    path: str | os.PathLike[str],
+    overwrite: bool = False,
+    *,
+    title: str | None = None,
+    evaluation: Evaluation | None = None,
 ) -> None:
     """Write the report, completely or not at all.
 
@@ -112,12 +124,14 @@ def write_report(
         Whether a file that is there already may be replaced.
     title : str, optional
         The page's heading.
+    evaluation : Evaluation, optional
+        How good this model is, to be shown as well.
 
     Privacy
     -------
     Post-processing.
     """
-    write_atomically(path, render_report(model, title=title), overwrite=overwrite)
+    write_atomically(path, render_report(model, title=title, evaluation=evaluation), overwrite=overwrite)
 
 
 @cache

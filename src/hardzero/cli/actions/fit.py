@@ -53,8 +53,16 @@ class RegressionRows:
     y: Any
 
 
-def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None]) -> TrainingRows | RegressionRows:
+Taken = Callable[[Any, Any], tuple[Any, Any]]
+"""What takes rows away from those of a batch, and their places with them."""
+
+
+def read_rows(
+    reader: TableReader, schema: Schema, heard: Callable[[int], None], without: Taken | None = None
+) -> TrainingRows | RegressionRows:
     """Read and encode a table batch by batch; ``heard`` is told how many rows have been read.
+
+    Rows that ``without`` takes away are not among them.
 
     Peak memory is the result, 4 bytes per entry or 8 per nonzero one, and a few batches.
 
@@ -63,7 +71,7 @@ def read_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None])
     Sensitive. The codes of a row depend on its own record and the schema only, however the rows around it are stored.
     """
     refuse_misfit(reader, schema)
-    rows = encoded_rows(reader, schema, heard)
+    rows = encoded_rows(reader, schema, heard, without)
     if not len(rows.y if isinstance(rows, RegressionRows) else rows.places):
         raise InputError(f"{reader.source} has no rows to learn from")
     return rows
@@ -80,7 +88,9 @@ def refuse_misfit(reader: TableReader, schema: Schema) -> None:
         raise InputError("the table does not fit the schema: " + "; ".join(problems))
 
 
-def encoded_rows(reader: TableReader, schema: Schema, heard: Callable[[int], None]) -> TrainingRows | RegressionRows:
+def encoded_rows(
+    reader: TableReader, schema: Schema, heard: Callable[[int], None], without: Taken | None = None
+) -> TrainingRows | RegressionRows:
     """Encode the rows of a table that fits the schema, if it has any.
 
     Privacy
@@ -97,11 +107,13 @@ def encoded_rows(reader: TableReader, schema: Schema, heard: Callable[[int], Non
         columns = [*(column.name for column in schema.used), schema.target.name]
         for batch in reader.batches(rows_at_once(len(schema.features)), columns):
             encoded = encoder.encode(batch)
-            places.append(np.asarray(encoded.places, dtype=np.int16))
+            X, found = encoded.X, np.asarray(encoded.places, dtype=np.int16)
+            X, found = (X, found) if without is None else without(X, found)
+            places.append(found)
             seen += batch.num_rows
             heard(seen)
             # The share depends on the records; both ways give the same codes.
-            yield encoded.X.toarray() if encoded.X.nnz > DENSE_FROM * np.prod(encoded.X.shape) else encoded.X
+            yield X.toarray() if X.nnz > DENSE_FROM * np.prod(X.shape) else X
 
     data = StackedData.from_batches(batches(), Bounds.parse((-1, 1), len(schema.features)))
     return TrainingRows(data, np.concatenate(places) if places else np.zeros(0, dtype=np.int16))
@@ -190,17 +202,26 @@ def keep_model(model: FittedModel, output: Claim) -> None:
     -------
     Post-processing.
     """
-    text = model.to_json()
+    keep_text(model.to_json(), output, "model")
+
+
+def keep_text(text: str, output: Claim, what: str) -> None:
+    """Do the same with the text of any result.
+
+    Privacy
+    -------
+    Post-processing.
+    """
     try:
         output.write(text)
     except OSError as error:
-        raise OSError(f"{error}; {_kept_elsewhere(text)}") from None
+        raise OSError(f"{error}; {_kept_elsewhere(text, what)}") from None
 
 
-def _kept_elsewhere(text: str) -> str:
+def _kept_elsewhere(text: str, what: str) -> str:
     for folder in (tempfile.gettempdir(), Path.home()):
         with suppress(OSError):
-            descriptor, name = tempfile.mkstemp(".json", "hardzero-model-", folder)  # for its owner only
+            descriptor, name = tempfile.mkstemp(".json", f"hardzero-{what}-", folder)  # for its owner only
             try:
                 with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
                     file.write(text)
@@ -208,6 +229,6 @@ def _kept_elsewhere(text: str) -> str:
                 os.unlink(name)
                 raise
             return (
-                f"its budget is spent, so the model was kept as {name}, which only you may read: move it from there"
+                f"its budget is spent, so the {what} was kept as {name}, which only you may read: move it from there"
             )
-    return "its budget is spent, but the model could not be kept in the temporary folder or your home either"
+    return f"its budget is spent, but the {what} could not be kept in the temporary folder or your home either"

@@ -98,6 +98,16 @@ def account_of_fit(url: str | None, dataset: str | None, schema: Schema, method:
     return ledger
 
 
+def account_of_evaluation(url: str | None, dataset: str | None) -> Ledger | None:
+    """Return the ledger that an evaluation is charged to; None where neither options nor settings name one.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return named_ledger(url, dataset) if url or dataset or project_settings() else None
+
+
 def refuse_beyond(account: Ledger | None, epsilon: float, delta: float | None, n_rows: int | None) -> None:
     """Refuse what is beyond the cap before a record is read; where δ is not known yet, only what is so for any δ.
 
