@@ -17,16 +17,20 @@ def model(**options):
     return SparsePrivateLogisticRegression(bounds=(-1, 1), classes=[0, 1], random_state=0, **options)
 
 
+def spend(times, fitted, rows, ledger):
+    for _ in range(times):
+        evaluate(fitted, *rows, epsilon=0.2, ledger=ledger, random_state=0)
+
+
 def test_an_evaluation_is_reserved_and_committed_until_nothing_is_left(rows, tmp_path):
     pytest.importorskip("sqlalchemy")
     ledger = Ledger(tmp_path / "ledger.db", "people", cap=Budget(0.25, 1e-3))
     fitted = model().fit(*rows)
-    evaluate(fitted, *rows, epsilon=0.2, ledger=ledger, random_state=0)
+    spend(1, fitted, rows, ledger)
     assert [entry.values["kind"] for entry in ledger.entries()] == ["created", "reserved", "committed"]
     assert ledger.entries()[1].values["what"] == "an evaluation"
     with pytest.raises(BudgetExceededError):
-        for _ in range(9):  # together they cost less than one by one, but not nothing
-            evaluate(fitted, *rows, epsilon=0.2, ledger=ledger, random_state=0)
+        spend(9, fitted, rows, ledger)  # together they cost less than one by one, but not nothing
     assert ledger.verify() == []
 
 
