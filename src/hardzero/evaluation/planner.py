@@ -21,7 +21,7 @@ from .planner_probes import SHARES, Probing, wanted_size
 from .planner_rehearsal import MOST_FEATURES, Terms, World, mean_accuracy
 from .planner_tables import MadeUpTable, PlainTable, SchemaTable, Supposed
 
-REPEATS, ACCURACY_REPEATS = 60, 12
+REPEATS, NEEDED_REPEATS, ACCURACY_REPEATS = 80, 40, 12
 _HIGHEST_EPSILON = 50.0
 _FEWEST_ROWS = 100
 _USUAL = Supposed()
@@ -56,7 +56,7 @@ def plan(
     supposed : Supposed, optional
         What sizes alone do not tell: how well classes can be told at all, how frequent they are, how many effects
         there are.
-    repeats : int, default=60
+    repeats : int, default=80
         Rehearsals; more of them make the answer more exact.
     random_state : int, default=0
         Seed of the rehearsals; it protects nobody, as nobody is in them.
@@ -72,7 +72,7 @@ def plan(
     """
     world, terms = _world(n_features, schema, supposed), _terms(n_rows, epsilon, delta, neighbours)
     repeats = checks.whole("repeats", repeats, 1)
-    planned = terms.plan(world.table)
+    planned, probing = terms.plan(world.table), Probing.of(world, terms, random_state)
     progress.begin(_steps(planned) * (repeats + ACCURACY_REPEATS))
     return Forecast(
         n_rows=terms.n_rows,
@@ -82,10 +82,10 @@ def plan(
         neighbours=terms.neighbours,
         events=planned.events,
         most_kept=planned.releases.stages[-1].kept,
-        effects=_smallest_effects(world, terms, repeats, random_state),
+        effects=_smallest_effects(probing, terms, repeats),
         accuracy=_expected_accuracy(world, terms, random_state),
         assumptions=(*world.table.words, *supposed.words),
-        repeats=repeats + ACCURACY_REPEATS,
+        repeats=repeats,
     )
 
 
@@ -99,7 +99,7 @@ def needed_epsilon(
     neighbours: str = "zero-out",
     schema: Schema | None = None,
     supposed: Supposed = _USUAL,
-    repeats: int = REPEATS,
+    repeats: int = NEEDED_REPEATS,
     random_state: int = 0,
 ) -> float | None:
     """Tell the ε at which an effect is found with probability 0.9, before any record is read.
@@ -143,7 +143,7 @@ def needed_rows(
     neighbours: str = "zero-out",
     schema: Schema | None = None,
     supposed: Supposed = _USUAL,
-    repeats: int = REPEATS,
+    repeats: int = NEEDED_REPEATS,
     random_state: int = 0,
 ) -> int | None:
     """Tell the number of rows at which an effect is found with probability 0.9, before any record is read.
@@ -193,8 +193,7 @@ def _needed(
     return probing.needed(at, share, size, (lowest, guess, highest), repeats)
 
 
-def _smallest_effects(world: World, terms: Terms, repeats: int, seed: int) -> tuple[SmallestEffect, ...]:
-    probing = Probing.of(world, terms, seed)
+def _smallest_effects(probing: Probing, terms: Terms, repeats: int) -> tuple[SmallestEffect, ...]:
     return tuple(
         SmallestEffect(share, *found)
         for share, found in zip(SHARES, probing.smallest(terms, repeats), strict=True)

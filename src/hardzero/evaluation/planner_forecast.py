@@ -93,7 +93,7 @@ class Forecast:
     assumptions : tuple of str
         What all of this supposes.
     repeats : int
-        How many rehearsals the effects come from.
+        How often the fit was rehearsed to find the effects.
 
     Privacy
     -------
@@ -142,7 +142,7 @@ class Forecast:
                 f"Expected accuracy: {_percent(reached.private)} ± {_percent(reached.error)} ({plain}"
                 f"{_percent(reached.best)} at best, {_percent(reached.guessing)} by guessing)",
                 "",
-                f"From {self.repeats} rehearsals with made-up records. They suppose:",
+                "From rehearsals with made-up records, which suppose:",
                 *(f"  {line}" for line in self.assumptions),
             ]
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -14,14 +13,16 @@ from numpy.typing import NDArray
 from ..data.bounded import FloatArray
 from ..model.inference import reach_of
 from .planner_rehearsal import Probe, Terms, World, rehearse, spread_of
-from .planner_search import Outcomes, Steepness, limits
+from .planner_search import Effort, Outcomes, Steepness, limits
 
 SHARES: tuple[float | None, ...] = (None, 0.2, 0.05, 0.01)
 """Kinds of features whose smallest effect is told: a number, and categories that such shares of the rows have."""
-_NUMBERED = (0, 0, 0, 0, 1, 1, 2, 2, 3, 3)
-"""The kinds of the features that one rehearsal has, where all of them fit into the list of what is kept."""
-_LARGEST = math.log(1000)
-"""Log odds ratios beyond this are not looked for."""
+_OF_EACH = 3
+"""Features of each kind in one rehearsal, at most."""
+LARGEST = 30.0
+"""Odds ratios beyond this are not looked for."""
+_MOST_REHEARSALS = 4
+"""So many rehearsals for each repeat at most, where not all features fit into one."""
 _BY_SIZE, _BY_TERMS = Steepness(5.0, 0.4), Steepness(2.5, 0.6)
 _CLEARLY, _CURVATURE, _ROOM = 6.0, 0.15, 0.5
 """A first guess: effects of so many standard errors are found, the curvature by the margin being the second, and
@@ -57,7 +58,8 @@ def _range(share: float | None) -> float:
 class Probing:
     """Rehearsals of a world with features of known effects beside its own, of which fewer may be real then.
 
-    ``kinds`` are those of these features, one after the other; ``strength`` is the size of the world's own effects.
+    ``room`` is how many such features fit into the list of what is kept; ``strength`` is the size of the world's own
+    effects.
 
     Privacy
     -------
@@ -65,7 +67,7 @@ class Probing:
     """
 
     world: World
-    kinds: tuple[int, ...]
+    room: int
     strength: float
     seed: int
 
@@ -74,28 +76,29 @@ class Probing:
         """Decide how many effects there are, so that all of them could be kept."""
         last = terms.plan(world.table).releases.stages[-1]
         room = min(last.kept, last.variables, world.table.n_features)
-        supposed = replace(world.supposed, effects=max(min(world.supposed.effects, room // 2), 1))
-        world = replace(world, supposed=supposed)
-        left = max(room - supposed.effects, 1)
-        kinds = _NUMBERED if left >= len(_NUMBERED) else tuple(range(len(SHARES)))[: max(left, 1)]
-        return cls(world, kinds, world.strength(), seed)
+        effects = max(min(world.supposed.effects, room // 2), 1)
+        world = replace(world, supposed=replace(world.supposed, effects=effects))
+        return cls(world, max(room - effects, 1), world.strength(), seed)
 
-    def _kinds(self, number: int) -> NDArray[np.intp]:
-        """The kinds of a rehearsal's features; where not all fit in, they take turns."""
-        count = len(self.kinds)
-        if count >= len(SHARES):
-            return np.array(self.kinds)
-        return np.array(list(islice(cycle(range(len(SHARES))), number * count % len(SHARES), None, 1))[:count])
+    def kinds(self, sizes: FloatArray, number: int) -> NDArray[np.intp]:
+        """Return the kinds of a rehearsal's features, given the sizes of their effects, one for each kind.
+
+        Together they matter no more than the world's own effects; where not all of them fit in, they take turns.
+        """
+        count = len(sizes)
+        turn = (number + np.arange(_OF_EACH * count)) % count
+        mattering = np.cumsum(sizes[turn] ** 2) <= self.world.supposed.effects * self.strength**2
+        return turn[: max(1, min(self.room, int(mattering.sum())))]
 
     def smallest(self, terms: Terms, repeats: int) -> list[Found]:
         """Return for each kind the smallest effect that is found with probability 0.9."""
         errors: list[list[float]] = [[] for _ in SHARES]
-        spreads = np.array([spread_of(share) for share in SHARES])
+        largest = np.log([wanted_size(LARGEST, share) for share in SHARES])
 
         def attempt(at: FloatArray, width: float, number: int) -> Outcomes:
             rng = np.random.default_rng([self.seed, number, 1])
-            kinds = self._kinds(number)
-            places = np.minimum(at[kinds] + width * rng.uniform(-1, 1, len(kinds)), np.log(_LARGEST * spreads[kinds]))
+            kinds = self.kinds(np.exp(at), number)
+            places = np.minimum(at[kinds] + width * rng.uniform(-1, 1, len(kinds)), largest[kinds])
             probes = [Probe(SHARES[kind], math.exp(place)) for kind, place in zip(kinds, places, strict=True)]
             seen = rehearse(self.world, terms, self.strength, probes, [self.seed, number, 2])
             for kind, error in zip(kinds, seen.errors, strict=True):
@@ -104,7 +107,7 @@ class Probing:
             return Outcomes(kinds, places, seen.found)
 
         guesses = np.full(len(SHARES), math.log(_CLEARLY * self._error(terms)))
-        logs = limits(attempt, guesses, np.log(_LARGEST * spreads), repeats, _BY_SIZE)
+        logs = limits(attempt, guesses, largest, _effort(repeats), _BY_SIZE)
         return [_told(share, size, known) for share, size, known in zip(SHARES, np.exp(logs), errors, strict=True)]
 
     def needed(
@@ -117,7 +120,7 @@ class Probing:
     ) -> float | None:
         """Return the terms, between a lowest and a highest, from a guess, at which an effect is found so often."""
         lowest, guess, highest = among
-        probes = [Probe(share, size)] * len(self.kinds)
+        probes = [Probe(share, size)] * len(self.kinds(np.array([size]), 0))
 
         def attempt(near: FloatArray, width: float, number: int) -> Outcomes:
             rng = np.random.default_rng([self.seed, number, 3])
@@ -126,7 +129,7 @@ class Probing:
             kinds = np.zeros(len(probes), dtype=np.intp)
             return Outcomes(kinds, np.full(len(probes), place), seen.found)
 
-        (found,) = limits(attempt, np.array([math.log(guess)]), np.array([math.log(highest)]), repeats, _BY_TERMS)
+        (found,) = limits(attempt, np.array([math.log(guess)]), np.array([math.log(highest)]), _effort(repeats), _BY_TERMS)
         return None if math.isinf(found) else max(math.exp(found), lowest)
 
     def guessed(self, at: Callable[[float], Terms], size: float, lowest: float, highest: float) -> float:
@@ -141,6 +144,10 @@ class Probing:
         pace, rows = last.pace, terms.n_rows / terms.neighbours.contributions
         noise = pace.noise * _ROOM * math.sqrt(last.kept + 1) / math.sqrt(pace.steps * pace.tail) / rows
         return math.sqrt(1 / (_CURVATURE * terms.n_rows) + (noise / _CURVATURE) ** 2)
+
+
+def _effort(repeats: int) -> Effort:
+    return Effort(_OF_EACH * repeats, _MOST_REHEARSALS * repeats)
 
 
 def _told(share: float | None, size: float, errors: Sequence[float]) -> Found:

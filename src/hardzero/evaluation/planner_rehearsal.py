@@ -37,7 +37,7 @@ MOST_FEATURES = 20_000
 """Tables with more features are not rehearsed: too few of their rows would fit into the memory."""
 _MOST_CELLS, _FEWEST_ROWS = 2**25, 1024
 _HALVINGS = 40
-_STRONGEST = 20.0
+_STRONGEST = 200.0
 _RIDGE, _NEWTON_STEPS = 1.0, 8
 _MOST_WITHOUT_PRIVACY = 1000
 """With more features than this no fit without privacy is shown: it would take longer than all others together."""
@@ -161,7 +161,7 @@ class World:
         """
         rng = np.random.default_rng(0)
         X = self.table.draw(rows_at_hand(10 * MOST_ROWS, self.table.n_features), rng)
-        score = X @ self._weights(X, 1.0)
+        score = X @ self.weights(X, 1.0)
 
         def reached(size: float) -> float:
             chance = self.chances(size * score)
@@ -184,7 +184,7 @@ class World:
     ) -> tuple[FloatArray, FloatArray]:
         """Make up rows, those of the probes last, and each row's probability of class 1."""
         X = self.table.beside(len(probes)).draw(rows, rng)
-        score = X @ self._weights(X, strength)
+        score = X @ self.weights(X, strength)
         if probes:
             beside = np.column_stack([probe.draw(rows, rng) for probe in probes])
             signs = (-1.0) ** np.arange(len(probes))
@@ -192,7 +192,8 @@ class World:
             X = np.hstack([X, beside])
         return X, self.chances(score)
 
-    def _weights(self, X: FloatArray, size: float) -> FloatArray:
+    def weights(self, X: FloatArray, size: float) -> FloatArray:
+        """Return the true weights of the table's own features, all effects of this size."""
         spreads = X.std(axis=0)
         widest = np.sort(np.argsort(-spreads, kind="stable")[: max(len(spreads) // 2, self.supposed.effects)])
         chosen = widest[np.linspace(0, len(widest) - 1, self.supposed.effects).round().astype(np.intp)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +16,10 @@ from ..data.bounded import FloatArray
 WANTED = 0.9
 """How often an effect has to be found."""
 _AT_LIMIT = float(ndtri(WANTED))
-_WIDTHS = (0.7, 0.5, 0.3, 0.25, 0.2)
-"""How far from where the limit seems to be sizes are tried, as logarithms: one round of rehearsals each."""
+_ROUNDS = ((0.7, 0.12), (0.4, 0.24), (0.3, 0.5), (0.25, 0.75), (0.2, 1.0))
+"""How far from where the limit seems to be sizes are tried, as logarithms, and the share of the effort after that."""
+_FIRST = 2
+"""Rounds that only look where to look: sizes far from their limits make a table in which others are found otherwise."""
 _DOUBT = 1.5
 """Standard deviation of the first guess, as a logarithm."""
 
@@ -41,23 +43,41 @@ Attempt = Callable[[FloatArray, float, int], Outcomes]
 """Rehearses once: near these logarithms, one for each kind, not further away than this, under this number."""
 
 
-def limits(attempt: Attempt, guesses: FloatArray, highest: FloatArray, repeats: int, steep: Steepness) -> FloatArray:
+class Effort(NamedTuple):
+    """How much is tried: until there are ``enough`` outcomes of every kind, or after ``most`` rehearsals."""
+
+    enough: int
+    most: int
+
+
+def limits(attempt: Attempt, guesses: FloatArray, highest: FloatArray, effort: Effort, steep: Steepness) -> FloatArray:
     """Return the logarithms at which chances reach 0.9, one for each kind; infinite beyond ``highest``.
 
     Privacy
     -------
     Data-independent.
     """
-    seen: list[Outcomes] = []
-    at = np.minimum(guesses, highest)
-    rounds = np.array_split(np.arange(repeats), len(_WIDTHS))
-    for width, numbers in zip(_WIDTHS, rounds, strict=True):
-        seen += [attempt(at, width, int(number)) for number in numbers]
-        if seen:
-            outcomes = Outcomes(*(np.concatenate(parts) for parts in zip(*seen, strict=True)))
-            fitted = likeliest_limits(outcomes, guesses, steep)
-            at = np.minimum(fitted, highest)
+    nothing = Outcomes(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0, dtype=bool))
+    seen, at, number = [nothing], np.minimum(guesses, highest), 0
+    for place, (width, share) in enumerate(_ROUNDS):
+        while number < effort.most * share and _fewest(_all(seen), len(at)) < effort.enough * share:
+            seen.append(attempt(at, width, number))
+            number += 1
+        if place == _FIRST - 1:
+            first, guesses = len(seen), at
+        used = seen if place < _FIRST else seen[first:]
+        fitted = likeliest_limits(_all(used), guesses, steep) if used else at
+        at = np.minimum(fitted, highest)
     return np.where(fitted < highest, fitted, np.inf)
+
+
+def _all(seen: Sequence[Outcomes]) -> Outcomes:
+    return Outcomes(*(np.concatenate(parts) for parts in zip(*seen, strict=True)))
+
+
+def _fewest(seen: Outcomes, kinds: int) -> int:
+    """How many outcomes there are of the kind that was tried least."""
+    return int(np.bincount(seen.kinds, minlength=kinds).min())
 
 
 def likeliest_limits(outcomes: Outcomes, guesses: FloatArray, steep: Steepness) -> FloatArray:
