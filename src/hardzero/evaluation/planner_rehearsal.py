@@ -120,11 +120,12 @@ class Probe:
         """Its standard deviation: a number lies anywhere between -1 and 1."""
         return spread_of(self.share)
 
-    def draw(self, rows: int, rng: np.random.Generator) -> FloatArray:
-        """Make up its values."""
+    def draw(self, rows: int, n_rows: int, rng: np.random.Generator) -> FloatArray:
+        """Make up its values; a category's share is as far from the stated one as that of so many records would be."""
         if self.share is None:
             return rng.uniform(-1.0, 1.0, rows)
-        return (rng.random(rows) < self.share).astype(np.float64)
+        count = round(rows * float(rng.binomial(n_rows, self.share)) / n_rows)
+        return rng.permutation(np.repeat([1.0, 0.0], [count, rows - count]))
 
 
 def spread_of(share: float | None) -> float:
@@ -180,13 +181,13 @@ class World:
         return np.asarray(expit(score + intercept))
 
     def draw(
-        self, rows: int, strength: float, probes: Sequence[Probe], rng: np.random.Generator
+        self, rows: int, n_rows: int, strength: float, probes: Sequence[Probe], rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
-        """Make up rows, those of the probes last, and each row's probability of class 1."""
+        """Make up rows that stand for ``n_rows``, features of probes last, and each row's probability of class 1."""
         X = self.table.beside(len(probes)).draw(rows, rng)
         score = X @ self.weights(X, strength)
         if probes:
-            beside = np.column_stack([probe.draw(rows, rng) for probe in probes])
+            beside = np.column_stack([probe.draw(rows, n_rows, rng) for probe in probes])
             signs = (-1.0) ** np.arange(len(probes))
             score = score + beside @ (signs * [probe.size / probe.spread for probe in probes])
             X = np.hstack([X, beside])
@@ -257,7 +258,7 @@ def rehearse(
     rng = np.random.default_rng(list(seed))
     n_rows, plan = terms.n_rows, terms.plan(world.table, len(probes))
     rows = rows_at_hand(n_rows, world.table.n_features)
-    X, chance = world.draw(rows, strength, probes, rng)
+    X, chance = world.draw(rows, n_rows, strength, probes, rng)
     labels = rng.random(rows) < chance
     targets = chance + math.sqrt(rows / n_rows) * (labels - chance)
     data = BoundedData.from_matrix(X, Bounds.parse((-1, 1), X.shape[1]))

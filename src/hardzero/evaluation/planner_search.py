@@ -81,23 +81,22 @@ def _fewest(seen: Outcomes, kinds: int) -> int:
 
 
 def likeliest_limits(outcomes: Outcomes, guesses: FloatArray, steep: Steepness) -> FloatArray:
-    """Fit Φ(z + s·(x - x_kind)) to outcomes at x: z = Φ⁻¹(0.9), x_kind the limits, s the same for all kinds.
+    """Fit Φ(z + s·(x - limit)) to the outcomes of each kind, at x: z = Φ⁻¹(0.9), s their steepness.
 
     Privacy
     -------
     Data-independent.
     """
-    signs = np.where(outcomes.found, 1.0, -1.0)
+    return np.array([_likeliest(outcomes, kind, guess, steep) for kind, guess in enumerate(guesses)])
+
+
+def _likeliest(outcomes: Outcomes, kind: int, guess: float, steep: Steepness) -> float:
+    own = outcomes.kinds == kind
+    places, signs = outcomes.places[own], np.where(outcomes.found[own], 1.0, -1.0)
 
     def surprise(values: FloatArray) -> float:
-        at, steepness = values[:-1], math.exp(values[-1])
-        score = _AT_LIMIT + steepness * (outcomes.places - at[outcomes.kinds])
-        before = ((at - guesses) / _DOUBT) ** 2 / 2
-        return float(
-            before.sum()
-            + ((values[-1] - math.log(steep.likely)) / steep.doubt) ** 2 / 2
-            - log_ndtr(signs * score).sum()
-        )
+        limit, steepness = values
+        before = ((limit - guess) / _DOUBT) ** 2 + ((steepness - math.log(steep.likely)) / steep.doubt) ** 2
+        return float(before / 2 - log_ndtr(signs * (_AT_LIMIT + math.exp(steepness) * (places - limit))).sum())
 
-    start = np.append(guesses, math.log(steep.likely))
-    return np.asarray(minimize(surprise, start, method="L-BFGS-B").x[:-1])
+    return float(minimize(surprise, [guess, math.log(steep.likely)], method="L-BFGS-B").x[0])
