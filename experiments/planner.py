@@ -2,8 +2,8 @@
 
 found   made-up tables of n rows and p features: effects of the size that is said to be found with probability 0.9 are
         put into them, all rows are drawn, the estimator is fitted, and what it calls reliable is counted
-shapes  public tables: the accuracy that is expected when their size, the share of cells that are not zero, the rate of
-        the classes and the accuracy of a model without privacy are stated, and the one that fits reach on test rows
+shapes  public tables: the accuracy that is expected when their size, the share of cells that are not zero, the
+        rate of the classes and the accuracy of a model without privacy are stated, and what fits reach on test rows
 
 Run:    HARDZERO_DATA=… .venv/bin/python experiments/planner.py found shapes
 Tables: .venv/bin/python experiments/planner_report.py [--print]
@@ -14,7 +14,6 @@ Rows go to experiments/results/planner-<study>.jsonl. What is there is not run a
 from __future__ import annotations
 
 import argparse
-import math
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -35,7 +34,7 @@ RESULTS = Path(__file__).parent / "results"
 ROWS, FEATURES, EPSILONS = (5_000, 20_000, 100_000), (20, 100, 400), (0.5, 1.0, 4.0)
 KINDS = ("number", "20 %", "5 %", "1 %")
 SHAPES = {"synthetic": 0.995, "a9a": 0.848, "phishing": 0.938}
-"""Public tables, and the accuracy that logistic regression without privacy reaches on each, as a user would state it."""
+"""Public tables, and the accuracy that logistic regression without privacy reaches, as a user would state it."""
 SHAPE_EPSILONS, SHAPE_SEEDS = (0.1, 0.25, 0.5, 1.0, 4.0), 10
 PLANNED, FITTED = "planned", "fitted"
 

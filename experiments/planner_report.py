@@ -31,13 +31,17 @@ def cells_of(path: Path) -> Cells:
 
 def found(results: Path) -> Content | None:
     """The share of planned effects that fits found, with its standard error."""
-    cells = sorted(cells_of(results / "planner-found.jsonl").items(), key=lambda item: (*size_of(item[0][0]), item[0][1]))
+    cells = sorted(
+        cells_of(results / "planner-found.jsonl").items(), key=lambda item: (*size_of(item[0][0]), item[0][1])
+    )
     body = []
     for (data, epsilon), cell in cells:
         (planned,), fitted = cell[PLANNED], cell[FITTED]
         n_rows, n_features = size_of(data)
         rates = [_rate(planned, fitted, kind) for kind in KINDS]
-        body.append([f"{n_rows:,}", str(n_features), f"{epsilon:g}", str(len(fitted)), *rates, average(fitted, "noise")])
+        body.append(
+            [f"{n_rows:,}", str(n_features), f"{epsilon:g}", str(len(fitted)), *rates, average(fitted, "noise")]
+        )
     head = ["n", "p", "ε", "fits", *(f"{kind}: size, found" for kind in KINDS), "noise called reliable"]
     return (head, body) if body else None
 
@@ -73,7 +77,9 @@ def _found(fitted: list[Row], kind: str) -> float | None:
 def widths(results: Path) -> Content | None:
     """How wide intervals were planned, and are."""
     body = []
-    cells = sorted(cells_of(results / "planner-found.jsonl").items(), key=lambda item: (*size_of(item[0][0]), item[0][1]))
+    cells = sorted(
+        cells_of(results / "planner-found.jsonl").items(), key=lambda item: (*size_of(item[0][0]), item[0][1])
+    )
     for (data, epsilon), cell in cells:
         n_rows, n_features = size_of(data)
         pairs = [_widths(cell[PLANNED][0], cell[FITTED], kind) for kind in KINDS]

@@ -10,6 +10,9 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:
     from .estimators import *  # noqa: F403
     from .estimators._repeats import RepeatedFitWarning
+    from .evaluation.planner import needed_epsilon, needed_rows, plan
+    from .evaluation.planner_forecast import Forecast
+    from .evaluation.planner_tables import Supposed
     from .methods.private_lasso import paper_iterations
     from .model import FittedModel
     from .model.inference import Inference
@@ -23,15 +26,20 @@ __all__ = [
     "BudgetExceededError",
     "ExactSolver",
     "FittedModel",
+    "Forecast",
     "Inference",
     "Neighbours",
     "PlainFrankWolfe",
     "PrivacyStatement",
     "RepeatedFitWarning",
     "Schema",
+    "Supposed",
     "WeakGuaranteeWarning",
     "load_schema",
+    "needed_epsilon",
+    "needed_rows",
     "paper_iterations",
+    "plan",
 ]
 __all__ += estimators.__all__
 
@@ -41,15 +49,20 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "BudgetExceededError": "privacy.budget",
     "ExactSolver": "optim.optimum",
     "FittedModel": "model",
+    "Forecast": "evaluation.planner_forecast",
     "Inference": "model.inference",
     "Neighbours": "privacy.budget",
     "PlainFrankWolfe": "optim.optimum",
     "PrivacyStatement": "model.statement",
     "RepeatedFitWarning": "estimators._repeats",
     "Schema": "schema",
+    "Supposed": "evaluation.planner_tables",
     "WeakGuaranteeWarning": "model.statement",
     "load_schema": "schema",
+    "needed_epsilon": "evaluation.planner",
+    "needed_rows": "evaluation.planner",
     "paper_iterations": "methods.private_lasso",
+    "plan": "evaluation.planner",
 }
 
 _RENAMED = {"SparsePrivateRegression": "SparsifierRegression"}

@@ -32,14 +32,15 @@ MAY_IMPORT = {
     "model": ("privacy", "data", "schema", "checks", "atomic", "version", "methods"),
     "report": ("privacy", "model", "checks", "atomic"),
     "estimators": ("privacy", "kernels", "data", "optim", "methods", "model", "report", "checks"),
+    "evaluation": ("privacy", "data", "optim", "methods", "estimators", "schema", "model", "checks"),
     "datasets": ("schema", "checks"),
     "reproduce": ("privacy", "data", "optim", "methods", "estimators", "datasets", "checks"),
     "cli": (
         *("privacy", "data", "optim", "estimators", "schema", "readers", "model", "report", "datasets", "reproduce"),
-        *("checks", "atomic", "interrupts", "version"),
+        *("evaluation", "checks", "atomic", "interrupts", "version"),
     ),
     "__main__": ("interrupts", "cli"),
-    "__init__": ("estimators", "methods", "model", "optim", "privacy", "schema", "version"),
+    "__init__": ("estimators", "evaluation", "methods", "model", "optim", "privacy", "schema", "version"),
 }
 NEVER_LOADED = [
     "matplotlib",

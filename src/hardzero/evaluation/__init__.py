@@ -11,7 +11,7 @@ _HOME_OF = {
     "plan": "planner",
 }
 
-__all__ = sorted(_HOME_OF)
+__all__ = ["Forecast", "Supposed", "needed_epsilon", "needed_rows", "plan"]
 
 
 def __getattr__(name: str) -> Any:

@@ -128,9 +128,7 @@ def needed_epsilon(
     """
     world, terms = _world(n_features, schema, supposed), _terms(n_rows, 1.0, delta, neighbours)
     probing = Probing.of(world, terms, random_state)
-    return _needed(
-        probing, lambda at: replace(terms, epsilon=at), odds_ratio, share, 0.01, _HIGHEST_EPSILON, repeats
-    )
+    return _needed(probing, lambda at: replace(terms, epsilon=at), odds_ratio, share, 0.01, _HIGHEST_EPSILON, repeats)
 
 
 def needed_rows(
@@ -195,8 +193,7 @@ def _needed(
 
 def _smallest_effects(probing: Probing, terms: Terms, repeats: int) -> tuple[SmallestEffect, ...]:
     return tuple(
-        SmallestEffect(share, *found)
-        for share, found in zip(SHARES, probing.smallest(terms, repeats), strict=True)
+        SmallestEffect(share, *found) for share, found in zip(SHARES, probing.smallest(terms, repeats), strict=True)
     )
 
 

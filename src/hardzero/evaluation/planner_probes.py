@@ -129,7 +129,9 @@ class Probing:
             kinds = np.zeros(len(probes), dtype=np.intp)
             return Outcomes(kinds, np.full(len(probes), place), seen.found)
 
-        (found,) = limits(attempt, np.array([math.log(guess)]), np.array([math.log(highest)]), _effort(repeats), _BY_TERMS)
+        (found,) = limits(
+            attempt, np.array([math.log(guess)]), np.array([math.log(highest)]), _effort(repeats), _BY_TERMS
+        )
         return None if math.isinf(found) else max(math.exp(found), lowest)
 
     def guessed(self, at: Callable[[float], Terms], size: float, lowest: float, highest: float) -> float:

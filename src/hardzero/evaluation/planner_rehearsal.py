@@ -58,7 +58,7 @@ class StandIns:
 
     def total(self, function: Callable[..., IntArray], *arguments: Any) -> IntArray:
         """Sum over all records; labels are no whole numbers here, so that they are counted beforehand."""
-        sums = self.each * function(self.state, *arguments)
+        sums = np.asarray(self.each * function(self.state, *arguments), dtype=np.float64)
         if function is shrunk_moments:
             sums[-1] = self.positives * FEATURE_ONE * RESIDUAL_ONE
         elif function is rows_of_classes:
@@ -100,9 +100,7 @@ class Terms:
 
 @lru_cache(maxsize=256)
 def _planned(terms: Terms, features: int, variables: Variables | None) -> SelectRefitPlan:
-    return plan_select_refit(
-        terms.budget, terms.neighbours, terms.n_rows, features, outputs=1, variables=variables
-    )
+    return plan_select_refit(terms.budget, terms.neighbours, terms.n_rows, features, outputs=1, variables=variables)
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ class Probe:
         return spread_of(self.share)
 
     def draw(self, rows: int, n_rows: int, rng: np.random.Generator) -> FloatArray:
-        """Make up its values; a category's share is as far from the stated one as that of so many records would be."""
+        """Make up its values; a category's share is as far off the stated one as among so many records."""
         if self.share is None:
             return rng.uniform(-1.0, 1.0, rows)
         count = round(rows * float(rng.binomial(n_rows, self.share)) / n_rows)
@@ -170,8 +168,8 @@ class World:
 
         if reached(_STRONGEST) < self.supposed.accuracy:
             raise ValueError(
-                f"accuracy={self.supposed.accuracy:g} cannot be reached by {self.supposed.effects} effects: their features are too rare; "
-                "state more effects, or an accuracy closer to that of always guessing the more frequent class"
+                f"accuracy={self.supposed.accuracy:g} cannot be reached by {self.supposed.effects} effects: their "
+                "features are too rare; state more effects, or an accuracy closer to that of guessing"
             )
         return _crossing(reached, self.supposed.accuracy, 0.0, _STRONGEST)
 

@@ -19,7 +19,7 @@ _AT_LIMIT = float(ndtri(WANTED))
 _ROUNDS = ((0.7, 0.12), (0.4, 0.24), (0.3, 0.5), (0.25, 0.75), (0.2, 1.0))
 """How far from where the limit seems to be sizes are tried, as logarithms, and the share of the effort after that."""
 _FIRST = 2
-"""Rounds that only look where to look: sizes far from their limits make a table in which others are found otherwise."""
+"""Rounds that only look where to look: with sizes far from their limits other effects are found otherwise."""
 _DOUBT = 1.5
 """Standard deviation of the first guess, as a logarithm."""
 
@@ -50,7 +50,9 @@ class Effort(NamedTuple):
     most: int
 
 
-def limits(attempt: Attempt, guesses: FloatArray, highest: FloatArray, effort: Effort, steep: Steepness) -> FloatArray:
+def limits(
+    attempt: Attempt, guesses: FloatArray, highest: FloatArray, effort: Effort, steep: Steepness
+) -> FloatArray:
     """Return the logarithms at which chances reach 0.9, one for each kind; infinite beyond ``highest``.
 
     Privacy

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import checks
 from ..data.bounded import FloatArray
-from ..data.variables import Variables
+from ..data.variables import Kind, Variables
 from ..schema.columns import Boolean, Categorical, Numeric, Ordered, Schema, UsedColumn
 from ..schema.encoder import SchemaEncoder
 from ..schema.target import NumericTarget
@@ -147,7 +147,9 @@ class SchemaTable:
     def __post_init__(self) -> None:
         target = self.schema.target
         if isinstance(target, NumericTarget) or len(target.classes) != 2:
-            raise ValueError("schema must have a target of two classes: nothing else has reliable weights to plan for")
+            raise ValueError(
+                "schema must have a target of two classes: nothing else has reliable weights to plan for"
+            )
 
     @cached_property
     def _encoder(self) -> SchemaEncoder:
@@ -199,10 +201,10 @@ def with_probes(variables: Variables | None, count: int) -> Variables | None:
     """
     if variables is None:
         return None
-    here = len(variables.names)
+    here, alone = len(variables.names), tuple[Kind, ...]("number" for _ in range(count))
     return Variables(
         (*variables.names, *(f"probe {place}\n" for place in range(count))),  # no column has such a name
-        (*variables.kinds, *("number" for _ in range(count))),
+        (*variables.kinds, *alone),
         (*variables.owners, *range(here, here + count)),
         (*variables.signs, *(0 for _ in range(count))),
         (*variables.quantiles, *(0 for _ in range(count))) if variables.quantiles else (),
