@@ -17,7 +17,7 @@ test: lint types unit
 # The oldest versions that pyproject.toml allows, with Python 3.11, for which all of them can be had: do they work?
 LOWEST := .venv-lowest
 LOWEST_TESTS := tests/cli/test_model.py tests/cli/test_signals.py tests/data/test_bounded.py tests/data/test_stacked.py \
-	tests/estimators/test_estimators.py tests/model/test_file.py tests/model/test_onnx.py \
+	tests/estimators/test_estimators.py tests/ledger/test_ledger.py tests/model/test_file.py tests/model/test_onnx.py \
 	tests/model/test_plain_text.py tests/model/test_tables.py tests/project/test_lowest.py \
 	tests/readers/test_postgres.py tests/readers/test_readers.py tests/report/test_report.py \
 	tests/reproduce/test_experiments.py tests/schema/test_columns.py tests/schema/test_encoder.py

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md, written from benchmarks/results/*.json alone.
+"""docs/benchmarks.md and docs/scaling.md, written from benchmarks/results/*.json alone.
 
 Run: .venv/bin/python benchmarks/report.py
 """
@@ -10,8 +10,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import scaling_page
 from common import Check, table
-from sections import bandwidth, growth, memory, optimum, select_refit, selection, steps
+from sections import (
+    bandwidth,
+    cluster,
+    growth,
+    ledger,
+    memory,
+    optimum,
+    scaling,
+    select_refit,
+    selection,
+    steps,
+)
 
 REGISTRY: dict[str, ModuleType] = {
     "steps": steps,
@@ -21,6 +33,9 @@ REGISTRY: dict[str, ModuleType] = {
     "select-refit": select_refit,
     "growth": growth,
     "memory": memory,
+    "scaling": scaling,
+    "cluster": cluster,
+    "ledger": ledger,
 }
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"
@@ -74,6 +89,8 @@ def write_page(results: Path = RESULTS, page: Path = PAGE, figures: Path = FIGUR
             blocks.append("Not measured: " + "; ".join(record["skipped"]) + ".\n")
     page.write_text("\n".join(blocks).rstrip() + "\n")
     print(f"wrote {page.name}")
+    if page == PAGE:
+        scaling_page.write(records)
 
 
 def _machine(records: dict[str, dict[str, Any]]) -> str:

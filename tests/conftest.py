@@ -8,6 +8,8 @@ from hypothesis import settings
 
 from hardzero import datasets
 
+from .postgres import running_server
+
 settings.register_profile("hardzero", deadline=None, derandomize=True, print_blob=False)
 settings.load_profile("hardzero")
 
@@ -27,6 +29,13 @@ def a9a():
         return datasets.load("a9a")
     except datasets.DataNotFound as missing:
         pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """The URL of a server that is stopped in the end."""
+    with running_server() as url:
+        yield url
 
 
 @pytest.fixture

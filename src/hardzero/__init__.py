@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .evaluation.planner import needed_epsilon, needed_rows, plan
     from .evaluation.planner_forecast import Forecast
     from .evaluation.planner_tables import Supposed
+    from .ledger.ledger import Ledger
+    from .ledger.store import LedgerError
     from .methods.private_lasso import paper_iterations
     from .model import FittedModel
     from .model.inference import Inference
@@ -28,6 +30,8 @@ __all__ = [
     "FittedModel",
     "Forecast",
     "Inference",
+    "Ledger",
+    "LedgerError",
     "Neighbours",
     "PlainFrankWolfe",
     "PrivacyStatement",
@@ -51,6 +55,8 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "FittedModel": "model",
     "Forecast": "evaluation.planner_forecast",
     "Inference": "model.inference",
+    "Ledger": "ledger.ledger",
+    "LedgerError": "ledger.store",
     "Neighbours": "privacy.budget",
     "PlainFrankWolfe": "optim.optimum",
     "PrivacyStatement": "model.statement",

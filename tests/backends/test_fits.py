@@ -10,6 +10,9 @@ from scipy import sparse
 
 import hardzero as hz
 from hardzero.backends import cluster
+from hardzero.data.bounded import Bounds
+from hardzero.estimators._scattered import ClassReader, part_problem
+from hardzero.optim.losses import Logistic
 
 from .conftest import N_FEATURES, N_ROWS, SCORES, TASKS, TWO, X, cluster_of, estimator_of, same_model
 
@@ -147,6 +150,17 @@ def test_bad_rows_are_refused_in_the_words_of_a_local_fit(client):
     for values, y in ((bad, TWO), (X, labels)):
         here = refused(values, y)
         assert refused(cut(values, 3), cut(y, 3)) == here
+
+
+def test_errors_of_rows_are_returned_and_not_raised_on_workers():
+    """Dask logs a task that fails, some versions with its arguments."""
+    bad = X.copy()
+    bad[3, 3] = np.nan
+    reader, bounds = ClassReader([0, 1], "Somebody"), Bounds.parse((-1, 1), N_FEATURES)
+    for values, labels in ((bad, TWO), (X, TWO + 5), ("text", TWO)):
+        assert isinstance(part_problem(values, labels, reader, Logistic(), bounds), cluster.Refused)
+    assert part_problem(X, TWO, reader, Logistic(), bounds).n_rows == N_ROWS
+    assert part_problem(X[:0], TWO[:0], reader, Logistic(), bounds) is None
 
 
 def test_no_worker_writes_a_record_into_its_log(tmp_path):

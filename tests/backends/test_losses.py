@@ -7,6 +7,7 @@ import threading
 import dask.array as da
 import pytest
 
+from hardzero import Budget, Ledger
 from hardzero.backends import cluster
 from hardzero.backends.cluster import ClusterError
 
@@ -35,10 +36,21 @@ def process_of(crew, post):
     return crew._client.run(os.getpid, workers=[crew._posts[post].worker])[crew._posts[post].worker]
 
 
+def charged_to(tmp_path, estimator):
+    ledger = Ledger(tmp_path / "ledger.db", "people", cap=Budget(10.0, 1e-4))
+    return ledger, estimator.set_params(ledger=ledger)
+
+
+def kinds(ledger):
+    assert ledger.verify() == []
+    return [entry.values["kind"] for entry in ledger.entries()]
+
+
 @pytest.mark.parametrize("task", ["select-refit", "lasso", "squared"])
-def test_a_worker_killed_in_the_middle_changes_nothing(task, monkeypatch):
+def test_a_worker_killed_in_the_middle_changes_nothing(task, monkeypatch, tmp_path):
     """One of two workers is killed; what it kept is made again from its rows and from what was released."""
     estimator, y = estimator_of(task)
+    ledger, estimator = charged_to(tmp_path, estimator)
     expected = estimator_of(task)[0].fit(X, y)
     killed = []
 
@@ -52,7 +64,8 @@ def test_a_worker_killed_in_the_middle_changes_nothing(task, monkeypatch):
     assert len(killed) == 1
     assert len(asked) > 24
     assert same_model(model, expected)
-    assert model.privacy_ == expected.privacy_
+    assert model.privacy_.events == expected.privacy_.events
+    assert kinds(ledger) == ["created", "reserved", "committed"]
 
 
 def test_a_worker_killed_while_it_works(monkeypatch):
@@ -99,13 +112,17 @@ def test_a_cluster_that_keeps_losing_workers_is_given_up(monkeypatch):
 
 
 def test_a_scheduler_that_is_killed_ends_the_fit(monkeypatch, tmp_path):
+    (tmp_path / "cluster").mkdir()
     estimator, y = estimator_of("lasso")
-    with separate_cluster(tmp_path) as (_, scheduler):
+    ledger, estimator = charged_to(tmp_path, estimator)
+    with separate_cluster(tmp_path / "cluster") as (_, scheduler):
         before_a_sum(monkeypatch, 7, lambda crew: (os.killpg(scheduler.pid, signal.SIGKILL), scheduler.wait()))
         with pytest.raises(ClusterError, match="scheduler cannot be reached any more; there is no model"):
             estimator.fit(parts(X), parts(y))
     assert not hasattr(estimator, "coef_")
     assert not hasattr(estimator, "privacy_")
+    assert kinds(ledger) == ["created", "reserved", "failed"]
+    assert ledger.entries()[-1].state.spent == ledger.entries()[1].state.spent > 0
 
 
 def test_an_error_on_a_worker_that_is_there_is_told_as_it_is(monkeypatch):

@@ -10,6 +10,10 @@ from scipy import sparse
 
 from hardzero.data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.kernels import reference
+from hardzero.optim.descent import descent_unit
+
+FINEST = descent_unit(1)
+"""What stands for a residual of 1 in descents; no code is larger."""
 
 FORMATS = {
     "dense": np.asarray,
@@ -202,12 +206,12 @@ class TestGradient:
     @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
     def test_the_largest_sums_beyond_one_block_are_exact(self, make):
         """All products at their largest, plus one odd unit that double precision would lose beyond 2⁵³."""
-        n_rows = 2**53 // (RESIDUAL_ONE * FEATURE_ONE) + 2**17
-        residuals = np.full((n_rows, 1), RESIDUAL_ONE)
+        n_rows = 2**53 // (FINEST * FEATURE_ONE) + 2**17
+        residuals = np.full((n_rows, 1), FINEST)
         residuals[-1] = 1
         X = np.ones((n_rows, 1))
         X[-1] = 1 / FEATURE_ONE
-        assert bounded(make(X)).gradient(residuals).item() == (n_rows - 1) * RESIDUAL_ONE * FEATURE_ONE + 1
+        assert bounded(make(X)).gradient(residuals).item() == (n_rows - 1) * FINEST * FEATURE_ONE + 1
 
 
 class TestColumns:

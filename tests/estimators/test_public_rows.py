@@ -2,7 +2,9 @@
 
 import pytest
 
+from hardzero import SparsePrivateLogisticRegression
 from hardzero.data.bounded import MAX_ROWS
+from hardzero.estimators._scattered import KeptRows
 
 from ..guarantee.private_fits import CASES, fitted, records
 
@@ -37,3 +39,15 @@ def test_the_statement_says_which_number_is_public(case):
     assert "the stated number of rows (250)" in secret
     assert "271" not in secret
     assert "the number of rows (271)" in repr(fitted(case, records(case, 1, 271)).privacy_)
+
+
+@pytest.mark.parametrize(("n_rows", "most"), [(1, 2**26), (2**26, 2**26), (2**26 + 1, 2**30), (2**30, 2**30)])
+def test_more_rows_than_sums_can_hold_beside_it_are_refused(n_rows, most):
+    """Before records are looked at: here there are none, and only within the limit that is found out."""
+    model = SparsePrivateLogisticRegression(
+        bounds=(-1, 1), classes=[0, 1], neighbours="add-remove", n_rows=n_rows, delta=1e-6
+    )
+    with pytest.raises(ValueError, match=f"there are more than {most} rows, which cannot be summed exactly"):
+        model.fit_kept(KeptRows(None, most + 1, 3))
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute"):
+        model.fit_kept(KeptRows(None, most, 3))

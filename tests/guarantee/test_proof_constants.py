@@ -24,7 +24,7 @@ from hardzero.methods.sparsifier import keep_largest, scaled_count
 from hardzero.optim import curvature as released_curvature
 from hardzero.optim import descent
 from hardzero.optim.balls import L1Ball
-from hardzero.optim.descent import Pace, noisy_descent, prepare_descent
+from hardzero.optim.descent import Pace, descent_unit, noisy_descent, prepare_descent
 from hardzero.optim.frank_wolfe import ExponentialSelector, Weights, frank_wolfe, residual_sum_sensitivity
 from hardzero.optim.losses import Logistic, Softmax, Squared, residual_cap, residual_codes
 from hardzero.optim.optimum import l1_optimum
@@ -650,38 +650,43 @@ def test_a_residual_does_not_depend_on_the_other_rows():
 # --- Weighted rows and the curvature ------------------------------------------------------------------------------
 
 
+either_unit = pytest.mark.parametrize("one", [descent_unit(1), descent_unit(MAX_ROWS)], ids=["fine", "coarse"])
+
+
 def labels(count, outputs):
     """Every label, for ``count`` rows of each."""
     classes = np.arange(max(outputs, 2))
     return [np.full((count, 1), float(y)) if outputs == 1 else np.full(count, y) for y in classes]
 
 
+@either_unit
 @given(SEEDS, st.sampled_from([1, 3, 9]), st.floats(0.52, 6), st.floats(0, 12), st.booleans())
 @SMALL
-def test_no_weighted_gradient_is_too_long_for_any_label(seed, outputs, clip, size, apart):
+def test_no_weighted_gradient_is_too_long_for_any_label(one, seed, outputs, clip, size, apart):
     """Section 8 of select-refit.md, in whole numbers."""
     rng = np.random.default_rng(seed)
     margins, offset = rng.normal(0, size, (40, outputs)), rng.normal(0, 1, outputs)
     squares = 1 + rng.exponential(20, (40, outputs if apart else 1))
     bends_seen = []
     for targets in labels(40, outputs):
-        codes, bends = kernels.weighted_codes(margins, offset, targets, squares, clip * (1 - 1e-9), RESIDUAL_ONE)
+        codes, bends = kernels.weighted_codes(margins, offset, targets, squares, clip * (1 - 1e-9), one)
         for row, lengths in zip(codes, np.broadcast_to(squares, codes.shape), strict=True):
             total = sum(int(code) ** 2 * Fraction(length) for code, length in zip(row, lengths, strict=True))
-            assert total <= (Fraction(clip) * RESIDUAL_ONE) ** 2
+            assert total <= (Fraction(clip) * one) ** 2
         bends_seen.append(bends)
     assert all(np.array_equal(bends, bends_seen[0]) for bends in bends_seen)
     bend_norm = (Logistic() if outputs == 1 else Softmax(outputs)).bend_norm
-    assert np.all(np.square(bends_seen[0].astype(np.int64)).sum(axis=1) <= (bend_norm * RESIDUAL_ONE) ** 2)
+    assert np.all(np.square(bends_seen[0].astype(np.int64)).sum(axis=1) <= (bend_norm * one) ** 2)
 
 
-def test_a_row_of_typical_length_reaches_the_bound():
+@either_unit
+def test_a_row_of_typical_length_reaches_the_bound(one):
     clip = 2.0
     codes, bends = kernels.weighted_codes(
-        np.zeros((1, 1)), np.zeros(1), np.ones((1, 1)), np.full((1, 1), 4 * clip**2), clip * (1 - 1e-9), RESIDUAL_ONE
+        np.zeros((1, 1)), np.zeros(1), np.ones((1, 1)), np.full((1, 1), 4 * clip**2), clip * (1 - 1e-9), one
     )
     length = math.hypot(int(codes[0, 0]) * 2 * clip, int(bends[0, 0]) / 2)
-    bound = math.hypot(clip, 1 / 8) * RESIDUAL_ONE
+    bound = math.hypot(clip, 1 / 8) * one
     assert bound - 2 * clip - 1 / 2 < length <= bound  # rounding towards zero takes less than one unit of either code
 
 
@@ -767,21 +772,28 @@ def test_limits_of_clipping_and_of_weights_that_do_not_look_at_the_label():
         assert weighted / true == pytest.approx(1, abs=1e-9)
 
 
+@either_unit
 @pytest.mark.parametrize("rate", [0.5, 0.1, 0.01])
-def test_what_rounding_towards_zero_takes_from_a_mean_residual(rate):
-    """unbiased-weights.md, doubts: (p - ½)·2⁻¹⁶ for a share p of ones; five standard errors of 300,000 roundings."""
+def test_what_rounding_towards_zero_takes_from_a_mean_residual(rate, one):
+    """unbiased-weights.md, doubts: (p - ½) units for a share p of ones; five standard errors of 300,000 roundings."""
     n, rng = 300_000, np.random.default_rng(5)
     margins = math.log(rate / (1 - rate)) + rng.normal(0, 0.5, (n, 1))
     y = (rng.random((n, 1)) < expit(margins)).astype(float)
-    codes, _ = kernels.weighted_codes(margins, np.zeros(1), y, np.ones((n, 1)), 10.0, RESIDUAL_ONE)
-    lost = np.mean(codes / RESIDUAL_ONE - (expit(margins) - y)) * RESIDUAL_ONE
+    codes, _ = kernels.weighted_codes(margins, np.zeros(1), y, np.ones((n, 1)), 10.0, one)
+    lost = np.mean(codes / one - (expit(margins) - y)) * one
     assert lost == pytest.approx(y.mean() - 0.5, abs=5 / math.sqrt(12 * n))
 
 
-@pytest.mark.parametrize(("rate", "rows"), [(0.1, 2.4e9), (0.01, 1.8e8), (0.001, 1.7e7)])
-def test_from_how_many_rows_on_that_is_more_than_the_sampling_error(rate, rows):
-    bias = (0.5 - rate) / RESIDUAL_ONE
-    assert rate * (1 - rate) / bias**2 == pytest.approx(rows, rel=0.02)
+@pytest.mark.parametrize(
+    ("rows", "rate"), [(10**6, 9.1e-7), (2**26, 2**-14), (2**26 + 1, 0.015), (10**8, 0.022), (MAX_ROWS, 0.15)]
+)
+def test_how_rare_a_class_is_for_which_that_is_more_than_the_sampling_error(rows, rate):
+    """The same page: rows have a weight of a half, as those of expected length have where one class is rare."""
+
+    def ratio(rate):
+        return (0.5 - rate) / descent_unit(rows) / (0.5 * math.sqrt(rate * (1 - rate) / rows))
+
+    assert brentq(lambda rate: ratio(rate) - 1, 1e-9, 0.4999) == pytest.approx(rate, rel=0.03)
     assert 1 / (2 * math.sqrt(10**9)) > 1 / RESIDUAL_ONE
 
 
@@ -844,19 +856,20 @@ def test_rounding_of_the_perturbed_minimum_stays_within_three_gaps():
 
 
 def test_slack_of_the_descent_covers_the_largest_table():
-    """Section 9 of select-refit.md, for the least scale: the code allows 2 + 2^30·2^-28 units a coordinate."""
+    """Section 9 of select-refit.md, for the least scale: the code allows 2 + 2^46·2^-44 units a coordinate."""
     u, scale = Fraction(1, 2**53), Fraction(2, 100)
 
-    def apart(n):
-        largest = n * 2**16
+    def apart(largest):
         one_side = (2 * largest * u + 2 * largest * (1 + u) * u) / scale * (1 + u) + 2 * largest * u / scale
         return 1 + 2 * one_side
 
-    assert apart(MAX_ROWS) == pytest.approx(5.69, abs=0.005)
-    assert apart(MAX_ROWS) <= 2 + MAX_ROWS * Fraction(1, 2**28) == 6
-    assert (apart(2**28) - 1) == pytest.approx(1.1719, abs=5e-5)
-    assert apart(1.145e9) < 6 < apart(1.146e9)
-    assert math.log2(100 * MAX_ROWS * 2**16) < 52.7
+    for rows in (2**26, MAX_ROWS):
+        most = rows * descent_unit(rows)
+        assert apart(most) == pytest.approx(5.69, abs=0.005)
+        assert apart(most) <= 2 + most * Fraction(1, 2**44) == 6
+        assert math.log2(100 * most) < 52.7
+    assert (apart(2**44) - 1) == pytest.approx(1.1719, abs=5e-5)
+    assert apart(1.145e9 * 2**16) < 6 < apart(1.146e9 * 2**16)
 
 
 @SMALL
@@ -914,5 +927,5 @@ def test_a_descent_stays_within_its_bound_however_far_the_public_number_is_off(l
     start = Weights(np.zeros((loss.outputs, p)), np.zeros(loss.outputs))
     end = noisy_descent(problem, standard, start, replace(planned, sigma=1), SeededSource(9)).landing.at
     moved = max(np.abs(end.coef).max(), np.abs(end.intercept).max())
-    noise = 20 / RESIDUAL_ONE  # ten standard deviations, twice for an intercept
+    noise = 20 / planned.one  # ten standard deviations, twice for an intercept
     assert 0 < moved <= 10 * steps * (4 * n / public + rate * noise)

@@ -15,9 +15,11 @@ from scipy import sparse
 from scipy.special import expit, softmax
 
 from hardzero import kernels
-from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData
-from hardzero.kernels import reference
+from hardzero.data.bounded import FEATURE_ONE, BoundedData
+from hardzero.kernels import parallel, reference
+from hardzero.optim.descent import descent_unit
 
+FINEST = descent_unit(1)
 ROOT = Path(__file__).parents[2]
 compiled_only = pytest.mark.skipif(kernels.compiled() is None, reason="the compiled loops are not built here")
 
@@ -94,7 +96,7 @@ def tables(n_rows, n_features, density, seed):
 def test_sums_are_exact(n_rows, n_features, density, outputs, data):
     seed = data.draw(st.integers(0, 2**32))
     rng = np.random.default_rng(seed)
-    codes = rng.integers(-RESIDUAL_ONE, RESIDUAL_ONE + 1, size=(n_rows, outputs))
+    codes = rng.choice([-FINEST, FINEST, 1, -5, 77_777], size=(n_rows, outputs))
     weights = rng.integers(-(2**20), 2**20, size=(n_features, outputs))
     for table in tables(n_rows, n_features, density, seed):
         whole = (table.codes if table.by_feature.is_dense else table.codes.toarray()).astype(np.int64)
@@ -107,7 +109,7 @@ def test_sums_are_exact(n_rows, n_features, density, outputs, data):
 @compiled_only
 @pytest.mark.parametrize("threads", ["1", "2", "3", "7"])
 def test_threads_change_nothing(monkeypatch, threads):
-    monkeypatch.setattr(kernels, "_WORTH_A_THREAD", 50)
+    monkeypatch.setattr(parallel, "_WORTH_A_THREAD", 50)
     monkeypatch.setenv("HARDZERO_THREADS", threads)
     codes = np.random.default_rng(1).integers(-1000, 1000, size=(80, 2))
     for table in tables(80, 53, 0.1, 3):
@@ -150,3 +152,65 @@ def test_a_machine_without_a_compiler_builds_the_rest(tmp_path):
     assert done.returncode == 0, done.stderr
     assert 'building extension "hardzero.kernels._fast" failed' in done.stdout + done.stderr
     assert not list(tmp_path.rglob("*.so"))
+
+
+@given(st.integers(0, 600), st.integers(1, 6), st.integers(0, 2**32))
+def test_runs_become_rows(n_rows, n_columns, seed):
+    rng = np.random.default_rng(seed)
+    width = 5
+    columns, expected = [], np.zeros((n_rows, n_columns * width))
+    for j in range(n_columns):
+        places = rng.integers(0, width, n_rows).astype(np.int32)
+        lengths = np.minimum(rng.integers(0, 4, n_rows), width - places).astype(np.int32)
+        values = rng.choice([1.0, -0.25, 1e-9], n_rows)
+        columns.append((j * width, places, lengths, values))
+        for i in range(n_rows):
+            expected[i, j * width + places[i] : j * width + places[i] + lengths[i]] = values[i]
+    same = reference.stacked_runs(columns)
+    for values, indices, ends in (kernels.stacked_runs(columns), same):
+        matrix = sparse.csr_array((values, indices, ends), shape=expected.shape)
+        assert matrix.has_sorted_indices
+        assert np.array_equal(matrix.toarray(), expected)
+    assert all(map(np.array_equal, kernels.stacked_runs(columns), same))
+    assert kernels.stacked_runs(columns)[1].dtype == np.int32
+
+
+def test_threads_can_be_asked_for_and_are_kept(monkeypatch):
+    monkeypatch.setenv("HARDZERO_THREADS", "5")
+    assert kernels.threads() == 5
+    with kernels.using_threads(2):
+        assert kernels.threads() == 2
+        with kernels.using_threads(None):
+            assert kernels.threads() == 2
+        with kernels.using_threads(3):
+            assert kernels.threads() == 3
+        assert kernels.threads() == 2
+    assert kernels.threads() == 5
+    with pytest.raises(ValueError, match="count must be a positive number of threads"), kernels.using_threads(0):
+        pass
+
+
+def test_every_part_is_done_once_and_threads_do_not_start_threads(monkeypatch):
+    monkeypatch.setattr(parallel, "_WORTH_A_THREAD", 1)
+    with kernels.using_threads(4):
+        done = kernels.by_parts(11, 100, lambda first, last: (list(range(first, last)), kernels.threads()))
+    assert [place for places, _ in done for place in places] == list(range(11))
+    assert [threads for _, threads in done] == [1] * 4
+    with kernels.using_threads(2), pytest.raises(ZeroDivisionError):
+        kernels.by_parts(2, 100, lambda first, _: 1 // (1 - first))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_threads_are_there_after_a_fork():
+    code = """
+import os, sys
+from hardzero import kernels
+from hardzero.kernels import parallel
+parallel._WORTH_A_THREAD = 1
+with kernels.using_threads(2):
+    assert kernels.by_parts(2, 9, lambda first, last: last) == [1, 2]
+    if (child := os.fork()) == 0:
+        os._exit(kernels.by_parts(2, 9, lambda first, last: last) != [1, 2])
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)

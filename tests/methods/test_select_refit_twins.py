@@ -11,7 +11,7 @@ import pytest
 from scipy.special import expit
 
 from hardzero import SparsePrivateLogisticRegression
-from hardzero.data.bounded import RESIDUAL_ONE, BoundedData
+from hardzero.data.bounded import BoundedData
 from hardzero.methods import select_refit
 from hardzero.methods.select_refit_plan import Releases, plan_select_refit
 from hardzero.optim import curvature, descent
@@ -38,10 +38,26 @@ def gradients_hold(loss, relation, contributions=None):
     return all(within(one, other, sensitivity) for one, other in pairs)
 
 
+def descend_by(monkeypatch, codes):
+    """Let descents sum other codes than they should."""
+
+    def sums(rows, at, clip, one):
+        residuals, bends = codes(*rows[:2], at, rows.squares, clip, one)
+        totals = residuals.sum(axis=0, dtype=np.int64), bends.sum(axis=0, dtype=np.int64)
+        return np.concatenate([rows.problem.data.gradient(residuals).ravel(), *totals])
+
+    monkeypatch.setattr(descent, "code_sums", sums)
+
+
+def test_the_right_codes_summed_in_the_plain_way_are_no_fault(monkeypatch):
+    descend_by(monkeypatch, descent.weighted_codes)
+    assert all(gradients_hold(loss, relation) for loss in (Logistic(), Softmax(3)) for relation in Neighbours)
+
+
 # --- No clipping --------------------------------------------------------------------------------------------------
 
 
-def unweighted_codes(problem, standard, at, squares, clip):
+def unweighted_codes(problem, standard, at, squares, clip, one):
     """Residuals as they are: a row far from the centre pulls as hard as it likes."""
     return descent.kernels.weighted_codes(
         problem.data.margins(at.coef / standard.scale),
@@ -49,7 +65,7 @@ def unweighted_codes(problem, standard, at, squares, clip):
         problem.targets,
         np.zeros_like(squares),
         clip,
-        RESIDUAL_ONE,
+        one,
     )
 
 
@@ -57,22 +73,21 @@ def unweighted_codes(problem, standard, at, squares, clip):
 @every_loss
 def test_gradients_without_weights_are_caught(loss, relation, monkeypatch):
     assert gradients_hold(loss, relation)
-    monkeypatch.setattr(descent, "weighted_codes", unweighted_codes)
+    descend_by(monkeypatch, unweighted_codes)
     assert not gradients_hold(loss, relation)
 
 
 @every_loss
 def test_weighing_each_class_by_itself_is_caught(loss, monkeypatch):
     """K parts, each within the clip, are together longer by up to √K; for one output it is no fault."""
-    original = descent.weighted_codes
 
-    def class_by_class(problem, standard, at, squares, clip):
-        codes, bends = original(problem, standard, at, squares, 1e5)
-        length = np.abs(codes) / RESIDUAL_ONE * np.sqrt(squares)
+    def class_by_class(problem, standard, at, squares, clip, one):
+        codes, bends = descent.weighted_codes(problem, standard, at, squares, 1e5, one)
+        length = np.abs(codes) / one * np.sqrt(squares)
         weight = np.minimum(clip * (1 - 1e-9) / np.maximum(length, 1e-300), 1.0)
         return np.trunc(codes * weight).astype(np.int32), bends
 
-    monkeypatch.setattr(descent, "weighted_codes", class_by_class)
+    descend_by(monkeypatch, class_by_class)
     assert gradients_hold(loss, Neighbours.ZERO_OUT) == (loss.outputs == 1)
 
 
@@ -85,17 +100,17 @@ def test_a_weight_for_the_likeliest_label_is_caught(monkeypatch):
 
     assert holds()
 
-    def hopeful(problem, standard, at, squares, clip):
+    def hopeful(problem, standard, at, squares, clip, one):
         margins = problem.data.margins(at.coef / standard.scale)
         offset = at.intercept - at.coef / standard.scale @ standard.centre
         likeliest = (margins + offset > 0).astype(float)
         short = np.abs(expit(margins + offset) - likeliest) * np.sqrt(squares)
         weight = np.minimum(clip / np.maximum(short, 1e-300), 1.0)
         residual = expit(margins + offset) - problem.targets
-        codes = np.trunc(residual * weight * RESIDUAL_ONE).astype(np.int32)
+        codes = np.trunc(residual * weight * one).astype(np.int32)
         return codes, np.zeros_like(codes)
 
-    monkeypatch.setattr(descent, "weighted_codes", hopeful)
+    descend_by(monkeypatch, hopeful)
     assert not holds()
 
 
@@ -153,13 +168,13 @@ def test_curvatures_that_are_charged_as_half_of_what_is_released_are_caught(monk
 # --- Weights that see the label -----------------------------------------------------------------------------------
 
 
-def clipped_by_residual(problem, standard, at, squares, clip):
+def clipped_by_residual(problem, standard, at, squares, clip, one):
     """As it was once done: private, but a row that its label surprises counts for less, which moves the optimum."""
     coef = at.coef / standard.scale
     margins = problem.data.margins(coef) + (at.intercept - coef @ standard.centre)
     residual, chance = problem.loss.residual(margins, problem.targets), expit(margins)
     length = np.abs(residual) * np.sqrt(squares)
-    weight = np.minimum(clip * (1 - 1e-9) / np.maximum(length, 1e-300), 1.0) * RESIDUAL_ONE
+    weight = np.minimum(clip * (1 - 1e-9) / np.maximum(length, 1e-300), 1.0) * one
     return np.trunc(residual * weight).astype(np.int32), np.trunc(chance * (1 - chance) * weight).astype(np.int32)
 
 
@@ -177,14 +192,14 @@ def fitted_slope(law, seed):
 @pytest.mark.parametrize("law", ["uniform", "normal"])
 def test_a_clip_that_sees_the_label_is_caught_by_its_bias(law, seed, monkeypatch):
     assert 0.95 < fitted_slope(law, seed) < 1.05
-    for module in (descent, curvature):
-        monkeypatch.setattr(module, "weighted_codes", clipped_by_residual)
+    descend_by(monkeypatch, clipped_by_residual)
+    monkeypatch.setattr(curvature, "weighted_codes", clipped_by_residual)
     assert fitted_slope(law, seed) > 1.15
 
 
 def test_a_clip_that_sees_the_label_is_private_all_the_same(monkeypatch):
     """So that only its bias tells it from the right one: no check of sensitivities can."""
-    monkeypatch.setattr(descent, "weighted_codes", clipped_by_residual)
+    descend_by(monkeypatch, clipped_by_residual)
     assert all(gradients_hold(Logistic(), relation) for relation in Neighbours)
 
 

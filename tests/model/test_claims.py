@@ -110,7 +110,7 @@ def test_a_number_of_rows_that_is_none_is_refused(n_rows):
 def test_files_of_version_1_are_read_as_strictly():
     content = json.loads(made_up(n_rows=500).to_json())
     content["version"] = 1
-    del content["inference"]
+    del content["inference"], content["privacy"]["ledger"]
     for feature in content["features"]:
         del feature["cut"]
     with pytest.raises(ModelFileError, match=r"privacy\.n_rows is not a field"):
@@ -119,6 +119,32 @@ def test_files_of_version_1_are_read_as_strictly():
     assert FittedModel.from_json(json.dumps(content)) == made_up()
     content["version"] = 2
     with pytest.raises(ModelFileError, match=r"privacy\.n_rows is missing"):
+        FittedModel.from_json(json.dumps(content))
+
+
+def test_files_of_version_4_know_of_no_ledger():
+    content = json.loads(made_up().to_json())
+    content["version"] = 4
+    with pytest.raises(ModelFileError, match=r"privacy\.ledger is not a field"):
+        FittedModel.from_json(json.dumps(content))
+    del content["privacy"]["ledger"]
+    assert FittedModel.from_json(json.dumps(content)) == made_up()
+
+
+@pytest.mark.parametrize(
+    ("receipt", "problem"),
+    [
+        ({}, r"privacy\.ledger\.dataset is missing"),
+        ({"dataset": "people", "number": 0, "hash": "a" * 64}, r"privacy\.ledger\.number must be at least 1"),
+        ({"dataset": "people", "number": 2, "hash": "a" * 63}, r"privacy\.ledger\.hash must have 64 digits"),
+        ({"dataset": 3, "number": 2, "hash": "a" * 64}, r"privacy\.ledger\.dataset must be text"),
+        ({"dataset": "people", "number": 2, "hash": "a" * 64, "url": ""}, r"privacy\.ledger\.url is not a field"),
+    ],
+)
+def test_an_entry_of_a_ledger_is_read_strictly(receipt, problem):
+    content = json.loads(made_up().to_json())
+    content["privacy"]["ledger"] = receipt
+    with pytest.raises(ModelFileError, match=problem):
         FittedModel.from_json(json.dumps(content))
 
 

@@ -271,7 +271,7 @@ MUTANTS = (
         "problem-without-the-stated-rows",
         "under add-remove the true number of rows scales what is released",
         _BASE,
-        "Problem(data, targets, loss, stated_rows=rows)",
+        "Problem(data, targets, loss, stated_rows=n_rows)",
         "Problem(data, targets, loss)",
         (replayed_by_size(SELECT_REFIT),),
     ),
@@ -327,8 +327,8 @@ MUTANTS = (
         "classes-read-from-the-labels",
         "a label that one record has would show whether it is there",
         _LABELS,
-        "if classes is None or (isinstance(classes, str) and classes == FROM_Y):",
-        "if True:",
+        "if classes is None or (isinstance(classes, str) and classes == FROM_Y):\n        found, places",
+        "if True:\n        found, places",
         (replayed(SELECT_REFIT),),
     ),
     Mutant(
@@ -351,11 +351,11 @@ MUTANTS = (
         "a-warning-about-values-beyond-bounds",
         "whether it comes depends on a single record",
         _BASE,
-        "        data = X if is_table else BoundedData.from_matrix(X, bounds)\n",
-        "        data = X if is_table else BoundedData.from_matrix(X, bounds)\n"
-        "        if not is_table and abs(X).max() > bounds.scale.max():\n"
+        "        return nullcontext(Problem(data",
+        "        if not isinstance(X, (BoundedData, StackedData)) and abs(X).max() > bounds.scale.max():\n"
         "            import warnings\n"
-        '            warnings.warn("some values lie outside the bounds", stacklevel=2)\n',
+        '            warnings.warn("some values lie outside the bounds", stacklevel=2)\n'
+        "        return nullcontext(Problem(data",
         (replayed(SELECT_REFIT),),
     ),
     Mutant(
@@ -378,8 +378,8 @@ MUTANTS = (
         "model-file-drops-an-event",
         "a release is not told of",
         "model/statement_json.py",
-        '"events": [_event_to_dict(event) for event in statement.events],',
-        '"events": [_event_to_dict(event) for event in statement.events[1:]],',
+        '"events": [event_to_dict(event) for event in statement.events],',
+        '"events": [event_to_dict(event) for event in statement.events[1:]],',
         in_file("model/test_file", "test_a_model_survives_being_written_and_read"),
     ),
 )

@@ -1,6 +1,18 @@
 """All mutants, those that need a compiler first: they take longest."""
 
-from . import accounts, baselines, inference, loops, mechanisms, reading, select_refit, tables, variables
+from . import (
+    accounts,
+    backends,
+    baselines,
+    inference,
+    ledger,
+    loops,
+    mechanisms,
+    reading,
+    select_refit,
+    tables,
+    variables,
+)
 
 MUTANTS = tuple(
     sorted(
@@ -12,8 +24,10 @@ MUTANTS = tuple(
             *inference.MUTANTS,
             *variables.MUTANTS,
             *tables.MUTANTS,
+            *backends.MUTANTS,
             *baselines.MUTANTS,
             *reading.MUTANTS,
+            *ledger.MUTANTS,
         ),
         key=lambda mutant: not mutant.compiled,
     )

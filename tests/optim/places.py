@@ -27,8 +27,10 @@ class Places:
         function(self.state, *arguments)
 
 
-def as_large_as_may_be(problem):
-    """The same rows again and again, until there are 2³⁰; their number must be a power of two."""
-    times = MAX_ROWS // problem.data.n_rows
-    assert times * problem.data.n_rows == MAX_ROWS
-    return ScatteredProblem(Places(problem, times.bit_length() - 1), problem.loss, MAX_ROWS, problem.data.n_features)
+def as_large_as_may_be(problem, rows=MAX_ROWS, stated=None):
+    """The same rows again and again, until there are 2³⁰, or so many; their number must be a power of two."""
+    times = rows // problem.data.n_rows
+    assert times * problem.data.n_rows == rows
+    return ScatteredProblem(
+        Places(problem, times.bit_length() - 1), problem.loss, stated or rows, problem.data.n_features
+    )

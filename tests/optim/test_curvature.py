@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from hardzero.data.bounded import MAX_ROWS, RESIDUAL_ONE, BoundedData, Bounds
+from hardzero.data.bounded import MAX_ROWS, BoundedData, Bounds
 from hardzero.data.stacked import StackedData
 from hardzero.optim import curvature
 from hardzero.optim.curvature import curvature_limit, curvature_sums, noisy_curvature
+from hardzero.optim.descent import descent_unit
 from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.losses import Logistic
 from hardzero.optim.problem import Problem
@@ -134,6 +135,7 @@ def test_the_allowance_covers_the_largest_table():
 
     class Sums:
         n_features = size - 1
+        n_rows = 1
 
         def product_sums(self, factors, centre, scale):
             return sums
@@ -320,10 +322,14 @@ def test_rows_that_are_not_bounded_are_caught(relation, monkeypatch):
 
     def unbounded(self, factors, centre, scale):
         bends = curvature.weighted_codes(
-            Problem(self, np.zeros((self.n_rows, 1)), LOSS), *far(relation)[3:5], unbounded.squares, 1e6
+            Problem(self, np.zeros((self.n_rows, 1)), LOSS),
+            *far(relation)[3:5],
+            unbounded.squares,
+            1e6,
+            descent_unit(self.n_rows),
         )[1]
         standard = far(relation)[3]
-        weights = bends[:, 0] / RESIDUAL_ONE
+        weights = bends[:, 0] / descent_unit(self.n_rows)
         return original(self, np.sqrt(weights / curvature_limit(standard)) * 2.0**15, centre, scale)
 
     def noted(problem, standard, mask, real=curvature.row_squares):
@@ -392,5 +398,5 @@ def test_rows_rounded_away_from_zero_are_caught(monkeypatch):
     assert all(trace_of_one_row(p) <= ROW for p in (1, 8, 60))
     monkeypatch.setattr(np, "trunc", lambda z, out: np.copyto(out, np.copysign(np.ceil(np.abs(z)), z)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(curvature, "weighted_codes", lambda *args: (None, np.full((1, 1), RESIDUAL_ONE // 4)))
+        patch.setattr(curvature, "weighted_codes", lambda *args: (None, np.full((1, 1), descent_unit(1) // 4)))
         assert any(trace_of_one_row(p) > ROW for p in (1, 8, 60))

@@ -1,4 +1,7 @@
-"""What is summed over 2³⁰ rows before noise: exact in 64 bits, or within what the noise allows for rounding."""
+"""What is summed over 2³⁰ rows before noise: exact in 64 bits, or within what the noise allows for rounding.
+
+So are descents over 2²⁶ rows, with residuals sixteen times as fine.
+"""
 
 import math
 from dataclasses import replace
@@ -14,7 +17,7 @@ from hardzero.methods.select_refit_plan import plan_select_refit
 from hardzero.optim import curvature
 from hardzero.optim.balls import L1Ball
 from hardzero.optim.curvature import curvature_sums
-from hardzero.optim.descent import Pace, descent_rows, prepare_descent, weighted_sums
+from hardzero.optim.descent import Pace, descent_rows, descent_unit, noisy_descent, prepare_descent, weighted_sums
 from hardzero.optim.engine import engine_of
 from hardzero.optim.frank_wolfe import ExponentialSelector, LaplaceSelector, NoisyIntercept, Weights, frank_wolfe
 from hardzero.optim.losses import Logistic, Softmax
@@ -34,9 +37,10 @@ SURE = 60.0
 """Margins at which a residual is 1 or 0 to the last bit."""
 
 
-def largest(X, label, loss=None, store=np.asarray):
-    """The same row and label in all of 2³⁰ rows."""
-    return as_large_as_may_be(problem_of(loss or Logistic(), np.tile(X, (ROWS, 1)), np.full(ROWS, label), store))
+def largest(X, label, loss=None, store=np.asarray, rows=MAX_ROWS):
+    """The same row and label in all of 2³⁰ rows, or in so many."""
+    few = problem_of(loss or Logistic(), np.tile(X, (ROWS, 1)), np.full(ROWS, label), store)
+    return as_large_as_may_be(few, rows)
 
 
 # --- Moments, rates, screening ------------------------------------------------------------------------------------
@@ -91,27 +95,84 @@ def test_scores_of_screening_are_exact():
 # --- Descent and curvature ----------------------------------------------------------------------------------------
 
 
+either_unit = pytest.mark.parametrize(("rows", "one"), [(2**26, 2**20), (MAX_ROWS, 2**16)], ids=["fine", "coarse"])
+
+
 def sums_of_descent(problem, standard, intercept):
     mask = np.ones((1, problem.n_features), dtype=bool)
-    plan = replace(prepare_descent(problem.loss, standard, mask, MAX_ROWS, Pace(1, 1.0, 0.5), 1), clip=1e6)
+    plan = replace(prepare_descent(problem.loss, standard, mask, problem.n_rows, Pace(1, 1.0, 0.5), 1), clip=1e6)
     at = Weights(np.zeros(mask.shape), np.array([intercept]))
     return weighted_sums(problem.rows.then(descent_rows, standard, mask), standard, at, plan)._secret
 
 
+@either_unit
 @dense_and_sparse
-def test_gradients_of_rows_that_are_all_wrong_are_within_their_allowance(store):
+def test_gradients_of_rows_that_are_all_wrong_are_within_their_allowance(store, rows, one):
     """For the least scale and the farthest centre, against rational arithmetic; sums and half sums are exact."""
     centre, scale = np.array([-1.0, 0.3]), np.full(2, 0.02)
-    *slopes, total, bend = sums_of_descent(largest([1.0, -1.0], 0, store=store), standard_of(centre, scale), SURE)
-    assert (total, bend) == (MAX_ROWS * RESIDUAL_ONE, 0)
+    problem = largest([1.0, -1.0], 0, store=store, rows=rows)
+    *slopes, total, bend = sums_of_descent(problem, standard_of(centre, scale), SURE)
+    assert (total, bend) == (rows * one, 0)
     for slope, x, c, s in zip(slopes, (1, -1), centre, scale, strict=True):
-        exact = (x - Fraction(c)) / Fraction(s) * MAX_ROWS * RESIDUAL_ONE
+        exact = (x - Fraction(c)) / Fraction(s) * rows * one
         assert abs(int(slope) - exact) <= 3  # half of the allowance, 6 for both of two neighbours
 
 
-def test_curvatures_by_the_margin_are_exact():
-    *_, bend = sums_of_descent(largest([1.0], 0), standard_of([0.0], [1.0]), 0.0)
-    assert bend == MAX_ROWS * RESIDUAL_ONE // 4 // 2
+@either_unit
+def test_curvatures_by_the_margin_are_exact(rows, one):
+    *_, bend = sums_of_descent(largest([1.0], 0, rows=rows), standard_of([0.0], [1.0]), 0.0)
+    assert bend == rows * one // 4 // 2
+
+
+def test_the_unit_is_the_finest_that_64_bits_allow_for_the_public_number_of_rows():
+    assert [descent_unit(rows) for rows in (1, 2**26, 2**26 + 1, MAX_ROWS)] == [2**20, 2**20, 2**16, 2**16]
+    for rows in (2**26, MAX_ROWS):
+        assert rows * descent_unit(rows) * FEATURE_ONE == 2**62
+
+
+@pytest.mark.parametrize(
+    ("rows", "stated", "message"),
+    [
+        (2**27, 2**26, "more than 67108864 rows, .* beside so small an n_rows; state one above 67108864"),
+        (2**27, 1, "more than 67108864 rows, .* beside so small an n_rows; state one above 67108864"),
+        (2**31, 2**30, "more than 1073741824 rows, which cannot be summed exactly$"),
+    ],
+)
+def test_a_descent_refuses_more_rows_than_its_unit_allows(rows, stated, message):
+    """However it is called: under add-remove the true number may be larger than the stated one."""
+    problem = as_large_as_may_be(drawn(np.array([1.0])), rows, stated)
+    standard, mask = standard_of([0.0], [1.0]), np.ones((1, 1), dtype=bool)
+    start = Weights(np.zeros((1, 1)), np.zeros(1))
+
+    def descend(public):
+        plan = prepare_descent(problem.loss, standard, mask, public, Pace(1, 1.0, 1.0), 1)
+        return noisy_descent(problem, standard, start, plan, SeededSource(0))
+
+    with pytest.raises(ValueError, match=message):
+        descend(stated)
+    if rows <= MAX_ROWS:
+        assert descend(2**26 + 1).steps == 1
+
+
+@pytest.mark.parametrize(("rows", "least", "most"), [(2**21, 1.0, 1.02), (2**26, 1.0, 1.02), (2**27, 1.1, 1.25)])
+def test_a_class_of_one_in_ten_thousand_is_fitted_with_the_fine_unit(rows, least, most):
+    """How much too likely it is: rounding takes half a unit off codes of π·ω, with a weight ω of a half.
+
+    Hardly any noise, and steps as long as the curvature of so rare a class allows, so that the descent comes to rest.
+    """
+    few, rate = 2**15, 4 / 2**15
+    rng = np.random.default_rng(5)
+    X, y = rng.uniform(-1, 1, (few, 1)), np.zeros(few)
+    y[rng.choice(few, size=4, replace=False)] = 1
+    problem = as_large_as_may_be(problem_of(Logistic(), X, y), rows)
+    standard = standard_of([0.0], [math.sqrt(1 / 3)], rates=[rate])
+    plan = prepare_descent(Logistic(), standard, np.ones((1, 1), dtype=bool), rows, Pace(150, 1e-3, 0.3), 1)
+    plan = replace(plan, rate=0.5 / (rows * rate))
+    start = Weights(np.zeros((1, 1)), np.array([math.log(rate)]))
+    at = noisy_descent(problem, standard, start, plan, SeededSource(6)).landing.at
+    fitted = expit(X @ (at.coef / standard.scale).T + at.intercept)[:, 0]
+    weight = 1 / np.sqrt(1 + 3 * X[:, 0] ** 2)
+    assert least <= weight @ fitted / (weight @ y) < most
 
 
 @pytest.mark.parametrize(("x", "entry"), [(0.0, 32767), (1.0, 23170)], ids=["diagonal", "beside it"])

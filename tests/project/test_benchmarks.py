@@ -9,7 +9,20 @@ from pathlib import Path
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-SECTIONS = ["steps", "bandwidth", "selection", "optimum", "select-refit", "growth", "memory"]
+SECTIONS = [
+    *(
+        "steps",
+        "bandwidth",
+        "selection",
+        "optimum",
+        "select-refit",
+        "growth",
+        "memory",
+        "scaling",
+        "cluster",
+        "ledger",
+    ),
+]
 
 
 def refuse(constant):

@@ -50,12 +50,13 @@ def test_the_commands_of_a_page_run(page, people, tmp_path, monkeypatch):
         assert all(Path(target).exists() for target in written), line
 
 
-def test_the_blocks_of_the_page_about_tuning_run(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "how-to" / "tune.md").read_text(), flags=re.DOTALL)
+@pytest.mark.parametrize(("page", "printed"), [("tune", "radius"), ("ledger", "would be allowed")])
+def test_the_blocks_of_a_page_run_in_python(page, printed, capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "how-to" / f"{page}.md").read_text(), flags=re.DOTALL)
     names = {}
     for block in blocks:
-        exec(compile(block, "tune.md", "exec"), names)
-    assert "radius" in capsys.readouterr().out
+        exec(compile(block, f"{page}.md", "exec"), names)
+    assert printed in capsys.readouterr().out
 
 
 def test_the_first_page_shows_what_runs(capsys):

@@ -173,7 +173,7 @@ def test_row_counts_that_disagree_are_not_believed(counts):
             return type("Group", (), {"num_rows": counts[index]})
 
     with pytest.raises(columnar_reader._DamagedError):
-        columnar_reader._number_of_rows(Metadata)
+        columnar_reader._sizes(Metadata, None)
 
 
 @pytest.mark.parametrize("error", [MemoryError, pa.ArrowMemoryError])

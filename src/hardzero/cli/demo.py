@@ -39,6 +39,7 @@ def demo(
             shape=Shape.STEPS,
             report=page,
             table=TableOptions(str(train)),
+            no_ledger=True,  # a public sample
             force=force,
         )
         typer.echo(f"\n$ hardzero predict {model} {test} --keep income -o {answers}\n")

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -17,8 +17,10 @@ from ..estimators import CHOICES, PRUNINGS
 from ..privacy.budget import Neighbours
 from .options import (
     AsJson,
+    DatasetOption,
     Epsilon,
     Force,
+    LedgerOption,
     ModelFile,
     SchemaFile,
     Shape,
@@ -78,6 +80,9 @@ Scheduler = Annotated[
         show_default="fit here",
     ),
 ]
+NoLedger = Annotated[
+    bool, typer.Option("--no-ledger", help="Charge the fit to no ledger, whatever hardzero.toml says.")
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="For tests only: a seeded fit is stamped as not private.")]
 
 
@@ -97,6 +102,9 @@ def fit(
     *,
     table: TableOptions,
     scheduler: Scheduler = None,
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
+    no_ledger: NoLedger = False,
     seed: Seed = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -112,9 +120,12 @@ def fit(
         from ..report import ready, render_report
         from ..schema.file import load_schema
         from .actions.fit import claimed_outputs, fit_rows, keep_model, refuse_dropping, refuse_public_rows
+        from .actions.ledger import account_of_fit, refuse_beyond
         from .actions.methods import build_estimator, method_for
 
         schema = load_schema(schema_path)
+        chosen = method_for(None if method is None else method.value, schema.target)
+        account = None if no_ledger else account_of_fit(ledger, dataset, schema, chosen)
         schema = schema.with_steps() if shape is Shape.STEPS else schema
         refuse_dropping(schema, neighbours.value)
         refuse_public_rows(neighbours.value, public_rows)
@@ -126,20 +137,25 @@ def fit(
             "neighbours": neighbours.value,
             "n_rows": public_rows,
             "random_state": seed,
+            "ledger": account,
         }
-        chosen = method_for(None if method is None else method.value, schema.target)
         estimator = build_estimator(
             chosen, schema, privacy, option or (), prune=prune.value, max_variables=max_variables
         )
         with claimed_outputs([output, *([] if report is None else [report])], force) as (model_output, *others):
             results.outputs += [model_output, *others]
+
+            def refuse_excess(n_rows: int | None) -> None:
+                refuse_beyond(account, epsilon, delta, public_rows or n_rows)
+
             with (
-                _training_rows(table, schema, estimator, scheduler) as rows,
+                _training_rows(table, schema, estimator, scheduler, refuse_excess) as rows,
                 steps_shown("fitting") as shown,
                 progress.listening(shown),
                 warnings.catch_warnings(),
             ):
                 warnings.simplefilter("ignore", WeakGuaranteeWarning)  # said below in our own way
+                results.charging = account is not None
                 model = fit_rows(rows, schema, estimator)
                 with held():  # whoever interrupts now has paid for the model and shall have it
                     results.fitted = model.privacy.is_private
@@ -152,18 +168,26 @@ def fit(
 
 
 @contextmanager
-def _training_rows(table: TableOptions, schema: Schema, estimator: Any, scheduler: str | None) -> Iterator[Any]:
-    """Read a table here, or let the workers of a cluster read it."""
+def _training_rows(
+    table: TableOptions,
+    schema: Schema,
+    estimator: Any,
+    scheduler: str | None,
+    refuse_excess: Callable[[int | None], None],
+) -> Iterator[Any]:
+    """Read a table here, or let the workers of a cluster read it, unless no budget is left for so many rows."""
     from .actions.fit import read_rows
 
     if scheduler is None:
         reader = table.opened_for(schema.columns, schema.target.name)
+        refuse_excess(reader.n_rows)
         with steps_shown("reading rows") as shown:
             rows = read_rows(reader, schema, lambda seen: shown(seen, reader.n_rows))
         yield rows
         return
     from .actions.cluster import rows_on_cluster
 
+    refuse_excess(None)  # how many rows there are, the workers will tell
     with rows_on_cluster(table.parts_for(schema.columns, schema.target.name), schema, estimator, scheduler) as kept:
         yield kept
 

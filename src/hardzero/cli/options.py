@@ -53,6 +53,15 @@ Names = Annotated[
 Epsilon = Annotated[float, typer.Option(help="The whole budget of the fit.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+LedgerOption = Annotated[
+    str | None,
+    typer.Option(
+        help="The ledger: a file, or postgresql://user@host/name without a password.", show_default="hardzero.toml"
+    ),
+]
+DatasetOption = Annotated[
+    str | None, typer.Option(help="The data set's name in the ledger.", show_default="hardzero.toml")
+]
 ModelFile = Annotated[Path, typer.Argument(help="A model file that hardzero fit wrote.", show_default=False)]
 SchemaFile = Annotated[Path, typer.Option("--schema", help="The schema, TOML or JSON.", show_default=False)]
 
@@ -152,9 +161,10 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass
 class Results:
-    """What a command has to show for itself so far: files, complete or not, and a fit that has ended."""
+    """What a command has to show for itself so far: files, complete or not, and a fit that began or has ended."""
 
     outputs: list[Claim] = field(default_factory=list)
+    charging: bool = False
     fitted: bool = False
     said: bool = False
 
@@ -172,6 +182,8 @@ class Results:
             parts.append(f"not written: {', '.join(absent)}")
         if self.fitted:
             parts.append("the fit had ended, so that its privacy budget is spent")
+        elif self.charging:
+            parts.append("what the fit has reserved in its ledger stays charged")
         return "; ".join(parts)
 
     @property

@@ -7,7 +7,6 @@ storage and for any order of summation. That makes sensitivities exact as well, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,8 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import kernels
-from ..kernels import Lines, SplitColumns
+from ..kernels import Lines
 from .canonical import NOT_FINITE, canonical_sparse
+from .packed import Pieces
+from .passes import PackedPasses, Passes, WeighedRows, whole_weights
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -42,7 +43,6 @@ _COLUMNS_AT_ONCE = 64
 _ENTRIES_AT_ONCE = 2**20
 _ROWS_AT_ONCE = 2**14
 _SMALLEST_BOUND = 1e-290
-_WEIGHT_BITS = 20
 _ROUNDING = 1e-9
 """Far above the relative rounding error of any sum taken here."""
 
@@ -135,6 +135,9 @@ class Table(Protocol):
     def margins(self, coef: FloatArray) -> FloatArray:
         """Return X·coef' for weights of shape (outputs, features)."""
 
+    def weighted_sums(self, coef: FloatArray, rows: WeighedRows) -> list[IntArray]:
+        """Sum weighted residuals times features, residuals, and curvatures over all rows, exactly."""
+
     def row_squares(self, centre: FloatArray, scale: FloatArray) -> FloatArray:
         """Squared length of every row after (x - centre)/scale, never too small for rounding."""
 
@@ -160,7 +163,7 @@ class Table(Protocol):
         """Some columns as floating-point numbers in [-1, 1]."""
 
 
-class BoundedData:
+class BoundedData(Passes):
     """Rows within public bounds, scaled to [-1, 1], stored by features, dense or sparse.
 
     Parameters
@@ -287,8 +290,8 @@ class BoundedData:
         return BoundedData(self.by_feature.matrix[features].T)
 
     def packed(self) -> BoundedData:
-        """Return the same rows, dense ones prepared for many passes over them: a bit for a feature that is 0 or 1."""
-        return self if self._is_sparse else PackedData(self._codes)
+        """Return the same rows, prepared for many passes over them: a bit for a feature that is 0 or 1."""
+        return self if kernels.compiled() is None else PackedData(self)
 
     def with_constant(self) -> BoundedData:
         """Return the same rows with one more feature that is 1 everywhere."""
@@ -320,32 +323,18 @@ class BoundedData:
         return self._codes.indices[part], self._codes.data[part]
 
 
-class PackedData(BoundedData):
-    """Dense rows with sums by loops that gain from being called many times.
+class PackedData(PackedPasses, BoundedData):
+    """Rows that were packed, beside what they were.
 
     Privacy
     -------
     Sensitive.
     """
 
-    def __init__(self, codes: NDArray[np.int32]) -> None:
-        super().__init__(codes)
-        self._split = SplitColumns.of(self.by_feature.matrix)
-
-    def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
-        """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
-        return kernels.split_column_sums(self._split, residuals)
-
-    def margins(self, coef: FloatArray) -> FloatArray:
-        """Return X·coef' for weights of shape (outputs, features), the same to the last bit as before packing."""
-        return kernels.split_margins(self._split, *whole_weights(coef))
-
-
-def whole_weights(coef: FloatArray) -> tuple[IntArray, float]:
-    """Round weights to whole numbers, (features, outputs), that keep sums below 2⁵³; also the sums' unit."""
-    largest = float(np.abs(coef).sum(axis=1).max(initial=0.0)) + 1.0
-    bits = min(_WEIGHT_BITS, 52 - FEATURE_BITS - math.ceil(math.log2(largest)))
-    return np.rint(np.ldexp(coef, bits)).astype(np.int64).T, 2.0 ** (-bits - FEATURE_BITS)
+    def __init__(self, data: BoundedData) -> None:
+        super().__init__(data.codes)
+        self._pieces = Pieces(data.n_features)
+        self._pieces.add(data.by_feature, np.arange(data.n_features), data.n_rows)
 
 
 def _dense_codes(X: NDArray[Any], bounds: Bounds) -> NDArray[np.int32]:

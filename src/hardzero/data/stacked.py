@@ -6,7 +6,7 @@ rows in one piece.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .. import kernels
-from ..kernels import SplitColumns
-from .bounded import MAX_ROWS, BoundedData, Bounds, CodeArray, FloatArray, IntArray, whole_weights
+from ..kernels import Lines
+from .bounded import MAX_ROWS, BoundedData, Bounds, CodeArray, FloatArray, IntArray
+from .packed import Pieces
+from .passes import PackedPasses, Passes
 
 Block = Any  # Fortran-ordered NDArray[np.int32] or csc_array of int32
 
 _CACHED = 2**18
 """Entries of a dense block, so that work on it stays in the processor's cache."""
-_PACKED_ROWS = 2**14
-"""Rows that are packed together at least."""
 
 
-class StackedData:
+class StackedData(Passes):
     """Rows within public bounds in several blocks, dense or sparse; features need no copies.
 
     Privacy
@@ -40,6 +40,7 @@ class StackedData:
         self.n_features = len(picked)
         width = blocks[0].shape[1] if blocks else 0
         self._is_all = np.array_equal(picked, np.arange(width))
+        self._entries = sum(int(block.size) for block in blocks) * len(picked) // max(width, 1)
 
     def __repr__(self) -> str:
         return f"StackedData({self.n_rows} rows, {self.n_features} features, {len(self._blocks)} blocks)"
@@ -63,25 +64,19 @@ class StackedData:
 
     def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
         """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
-        total = np.zeros((residuals.shape[1], self.n_features), dtype=np.int64)
-        for rows, part in self._parts():
-            total += part.gradient(residuals[rows])
-        return total
+        return self._total(lambda rows, part: part.gradient(residuals[rows]), (residuals.shape[1], self.n_features))
 
     def square_gradient(self, codes: IntArray) -> IntArray:
         """Sum code times squared feature over all rows, exactly."""
-        total = np.zeros(self.n_features, dtype=np.int64)
-        for rows, part in self._parts():
-            total += part.square_gradient(codes[rows])
-        return total
+        return self._total(lambda rows, part: part.square_gradient(codes[rows]), (self.n_features,))
 
     def margins(self, coef: FloatArray) -> FloatArray:
         """Return X·coef' for weights of shape (outputs, features)."""
-        return np.concatenate([part.margins(coef) for _, part in self._parts()])
+        return self._row_by_row(lambda part: part.margins(coef), (len(coef),))
 
     def row_squares(self, centre: FloatArray, scale: FloatArray) -> FloatArray:
         """Squared length of every row after (x - centre)/scale, never too small for rounding."""
-        return np.concatenate([part.row_squares(centre, scale) for _, part in self._parts()])
+        return self._row_by_row(lambda part: part.row_squares(centre, scale), ())
 
     def product_sums(self, factors: FloatArray, centre: FloatArray, scale: FloatArray) -> IntArray:
         """Sum products of pairs of factor·((x - centre)/scale, 1), rounded towards zero, over all rows, exactly."""
@@ -101,9 +96,7 @@ class StackedData:
 
     def packed(self) -> StackedData:
         """Return the same rows, prepared for many passes: a bit for each indicator, beside the blocks as they are."""
-        if kernels.compiled() is None or any(sparse.issparse(block) for block in self._blocks):
-            return self
-        return PackedStack(self._blocks, self._picked)
+        return self if kernels.compiled() is None else PackedStack(self._blocks, self._picked)
 
     def with_constant(self) -> StackedData:
         """Return the same rows with one more feature that is 1 everywhere."""
@@ -118,13 +111,32 @@ class StackedData:
         """Some columns as floating-point numbers in [-1, 1], in one piece."""
         return self._whole().columns(features)
 
-    def _parts(self) -> Iterator[tuple[slice, BoundedData]]:
-        """Each block in turn, as an ordinary table, with the rows it holds."""
-        start = 0
-        for block in self._blocks:
+    def _parts(self, first: int = 0, last: int | None = None) -> Iterator[tuple[slice, BoundedData]]:
+        """Each block in turn, or some of them, as an ordinary table, with the rows it holds."""
+        start = sum(block.shape[0] for block in self._blocks[:first])
+        for block in self._blocks[first:last]:
             stop = start + block.shape[0]
             yield slice(start, stop), BoundedData(self._codes(block))
             start = stop
+
+    def _total(self, sums: Callable[[slice, BoundedData], IntArray], shape: tuple[int, ...]) -> IntArray:
+        """Add up what the blocks give."""
+
+        def total(first: int, last: int) -> IntArray:
+            return sum((sums(rows, part) for rows, part in self._parts(first, last)), np.zeros(shape, dtype=np.int64))
+
+        return np.asarray(np.sum(kernels.by_parts(len(self._blocks), self._entries, total), axis=0))
+
+    def _row_by_row(self, values: Callable[[BoundedData], FloatArray], shape: tuple[int, ...]) -> FloatArray:
+        """Put one after the other what the blocks give for each of their rows."""
+        result = np.empty((self.n_rows, *shape))
+
+        def fill(first: int, last: int) -> None:
+            for rows, part in self._parts(first, last):
+                result[rows] = values(part)
+
+        kernels.by_parts(len(self._blocks), self._entries, fill)
+        return result
 
     def _codes(self, block: Block) -> Any:
         """The picked features of a block, by columns, as an ordinary table has them."""
@@ -142,8 +154,8 @@ class StackedData:
         return BoundedData(np.asfortranarray(np.vstack(codes)))
 
 
-class PackedStack(StackedData):
-    """Dense blocks with sums by loops that gain from being called many times.
+class PackedStack(PackedPasses, StackedData):
+    """Blocks that were packed, beside what they were.
 
     Privacy
     -------
@@ -152,29 +164,9 @@ class PackedStack(StackedData):
 
     def __init__(self, blocks: Sequence[Block], picked: NDArray[np.intp]) -> None:
         super().__init__(blocks, picked)
-        self._pieces = [(rows, SplitColumns.of(table).alone()) for rows, table in self._tables()]
-
-    def gradient(self, residuals: IntArray | CodeArray) -> IntArray:
-        """Sum residual times feature over all rows, exactly: (rows, outputs) → (outputs, features)."""
-        total = np.zeros((residuals.shape[1], self.n_features), dtype=np.int64)
-        for rows, piece in self._pieces:
-            total += kernels.split_column_sums(piece, residuals[rows])
-        return total
-
-    def margins(self, coef: FloatArray) -> FloatArray:
-        """Return X·coef' for weights of shape (outputs, features), the same to the last bit as before packing."""
-        whole, unit = whole_weights(coef)
-        return np.concatenate([kernels.split_margins(piece, whole, unit) for _, piece in self._pieces])
-
-    def _tables(self) -> Iterator[tuple[slice, CodeArray]]:
-        """Many blocks at a time, with a line for each feature: calling for few rows takes longer than their sums."""
-        start, waiting = 0, list[Any]()
-        for number, block in enumerate(self._blocks):
-            waiting.append(self._codes(block).T)
-            size = sum(part.shape[1] for part in waiting)
-            if size >= _PACKED_ROWS or number == len(self._blocks) - 1:
-                yield slice(start, start + size), np.ascontiguousarray(np.concatenate(waiting, axis=1))
-                start, waiting = start + size, []
+        self._pieces = Pieces(len(picked))
+        for block in blocks:
+            self._pieces.add(Lines(block.T if isinstance(block, np.ndarray) else block), picked, block.shape[0])
 
 
 def _compact(data: BoundedData) -> list[Block]:

@@ -20,6 +20,7 @@ from ..data.stacked import StackedData
 from ..model.prediction import LinearPredictions, linear_margins
 from ..model.statement import PrivacyStatement, warn_if_weak
 from ..optim import progress
+from ..optim.descent import descent_unit, refuse_more_rows
 from ..optim.frank_wolfe import Weights
 from ..optim.losses import Loss, Squared
 from ..optim.problem import AnyProblem, Problem, ScatteredProblem
@@ -76,12 +77,21 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         counted, features = X.shape if hasattr(X, "shape") else (X.n_rows, X.n_features)
         bounds = Bounds.parse(self.bounds, features)
         rows = self._public_rows(counted)
+        refuse_more_rows(counted, descent_unit(rows))  # in all places together; one rule for all methods
         plan = self._plan(Shape(rows, features, loss))
         kernels.say_what_is_missing()
         progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))
-        with self._problem(X, targets, loss, bounds, rows) as problem:
+        with (
+            kernels.using_threads(self._threads()),
+            self._charged(plan),
+            self._problem(X, targets, loss, bounds, rows) as problem,
+        ):
             weights = self._run(problem, plan)
         return weights.divided_by(bounds.scale), plan
+
+    def _threads(self) -> int | None:
+        """Return how many threads a fit may use; None leaves that to the environment."""
+        return None
 
     def _problem(
         self, X: Any, targets: Any, loss: Loss, bounds: Bounds, n_rows: int
@@ -129,6 +139,13 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         self.privacy_ = self._statement(plan, assumed_public, self._public_rows(counted))
         warn_if_weak(self.privacy_)
         self._note_fit(self.privacy_.epsilon, self.privacy_.delta)
+
+    def _look_ahead(self, X: Any) -> None:
+        """Refuse what no budget is left for, before a record is looked at; nothing, unless a class says otherwise."""
+
+    def _charged(self, plan: Any) -> AbstractContextManager[None]:
+        """Charge a plan to a ledger while it is carried out; to none, unless a class says otherwise."""
+        return nullcontext()
 
     def _note_fit(self, epsilon: float, delta: float) -> None:
         """Take note of what a fit has spent; nothing, unless a class says otherwise."""
@@ -208,6 +225,7 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {fitted_self}
         """
+        self._look_ahead(X)
         if is_collection(X):
             return self._fit_collection(self._collected(X, y))
         rows = self._checked(X, _input.read_rows(X), reset=True)
@@ -233,6 +251,7 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {fitted_self}
         """
+        self._look_ahead(data)
         self._note_scaled(data.n_features, feature_names)
         return self._fit_rows(data, (data.n_rows, data.n_features), y, coded=coded)
 
@@ -249,6 +268,7 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
 
         {fitted_self}
         """
+        self._look_ahead(rows)
         self._refuse_scattered()
         self._note_scaled(rows.n_features, feature_names)
         classes = _labels.listed_classes(self.classes)
@@ -339,6 +359,7 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
 
         {fitted_self}
         """
+        self._look_ahead(X)
         if is_collection(X):
             parts = self._collected(X, y)
             return self._fit_targets(parts, (parts.n_rows, parts.n_features), self._reader())
@@ -358,6 +379,7 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
 
         {fitted_self}
         """
+        self._look_ahead(rows)
         self._refuse_scattered()
         self._note_scaled(rows.n_features, feature_names)
         return self._fit_targets(rows, (rows.n_rows, rows.n_features), None)

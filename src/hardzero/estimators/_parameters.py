@@ -38,6 +38,10 @@ n_rows : int, optional
     "random_state": """\
 random_state : int, optional
     For tests only: a seeded fit is stamped as not private.""",
+    "ledger": """\
+ledger : Ledger, optional
+    Where the fit is charged: its full cost is reserved before a record is looked at, and a fit beyond the data set's
+    cap is refused.""",
     "classes": """\
 classes : list of labels or "from-y"
     Every label that can occur, of the same type as in ``y``, whether it does or not; needed, because a rare label
@@ -144,7 +148,9 @@ privacy_ : PrivacyStatement
 }
 """What braces in a docstring stand for."""
 
-_EVERYWHERE = [TEXTS[name] for name in ("epsilon", "delta", "bounds", "neighbours", "n_rows", "random_state")]
+_EVERYWHERE = [
+    TEXTS[name] for name in ("epsilon", "delta", "bounds", "neighbours", "n_rows", "random_state", "ledger")
+]
 _GUARANTEE = """\
 
 Notes

@@ -9,18 +9,20 @@ import numpy as np
 
 from .. import checks
 from ..data.bounded import MAX_ROWS
+from ..ledger.ledger import Ledger
 from ..methods.plans import default_delta
 from ..model.statement import PrivacyStatement
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import NotPrivate
 from ..privacy.randomness import source_for
+from ._ledger import ChargedFits
 from ._linear import BinaryClassifier, LinearClassifier, LinearRegressor, Shape
 from ._parameters import parameters
 from ._repeats import RepeatedFits
 
 
 @parameters
-class PrivateFit(RepeatedFits):
+class PrivateFit(RepeatedFits, ChargedFits):
     """Reads the parameters that every private estimator has."""
 
     _states_classes = True
@@ -31,6 +33,7 @@ class PrivateFit(RepeatedFits):
     neighbours: str = "zero-out"
     n_rows: int | None = None
     random_state: int | None = None
+    ledger: Ledger | None = None
 
     def _public_rows(self, counted: int) -> int:
         if self._relation() is not Neighbours.ADD_REMOVE:
@@ -84,6 +87,7 @@ class PrivateFit(RepeatedFits):
             seeded=self.random_state is not None,
             notes=notes,
             n_rows=n_rows,
+            ledger=self._receipt,
         )
 
 

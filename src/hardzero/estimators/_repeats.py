@@ -68,20 +68,28 @@ class _Planned:
 
 
 class RepeatedFits:
-    """Warns when a private estimator or its clones are fitted again; seeded fits are not private and left alone."""
+    """Warns when a private estimator or its clones are fitted again.
+
+    Seeded fits are not private, and those that are charged to a ledger are counted there: both are left alone.
+    """
 
     epsilon: Any
     random_state: Any
+    ledger: Any
 
     def __sklearn_clone__(self) -> Any:
         copy = super().__sklearn_clone__()  # type: ignore[misc]  # of scikit-learn's base class
         copy._fit_family = family = self._own_family()
-        if not family.warned and self.random_state is None:
+        if not family.warned and self._counts():
             planned = _planned_by_callers(self)
             if planned is not None and (planned.fits > 1 or not planned.exact):
                 family.warned = True
                 _warn(_planned_words(planned))
         return copy
+
+    def _counts(self) -> bool:
+        """Whether nobody else keeps count: a ledger adds fits up better, and refuses what is too much."""
+        return self.random_state is None and self.ledger is None
 
     def _own_family(self) -> _Family:
         if not hasattr(self, "_fit_family"):
@@ -90,7 +98,7 @@ class RepeatedFits:
 
     def _note_fit(self, epsilon: float, delta: float) -> None:
         """Add what a fit has spent, and warn at the second of the family."""
-        if self.random_state is not None:
+        if not self._counts():
             return
         family = self._own_family()
         family.fits += 1

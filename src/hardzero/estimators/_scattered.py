@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ..backends.cluster import Refused, scattered
 from ..backends.collections import Collection
 from ..checks import require
-from ..data.bounded import BoundedData, Bounds, FloatArray, IntArray
+from ..data.bounded import BoundedData, Bounds, FloatArray
 from ..optim.losses import Logistic, Loss, Softmax
-from ..optim.problem import Problem, Rows, ScatteredProblem
+from ..optim.problem import Problem, Rows, ScatteredProblem, count_rows
 from . import _input, _labels
 
 
@@ -102,11 +102,7 @@ class KeptRows:
         -------
         Sensitive.
         """
-        return cls(rows, int(rows.total(_row_count)[0]), n_features)
-
-
-def _row_count(problem: Problem) -> IntArray:
-    return np.array([problem.data.n_rows], dtype=np.int64)
+        return cls(rows, count_rows(rows), n_features)
 
 
 @contextmanager

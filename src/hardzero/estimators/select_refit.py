@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +43,9 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
     prune : {"none", "reliable"}, default="none"
         "none" keeps what predicts, and marks in ``reliable_`` what can be told from noise; "reliable" keeps nothing
         else, and is for two classes.
+    n_jobs : int, optional
+        Threads for passes over many rows, -1 for one a processor; they change no bit of the result. By default as the
+        environment says: HARDZERO_THREADS, OMP_NUM_THREADS, or one a processor. Dask workers use their own.
 
     {inferring_classifier_released}
     Proof: docs/proofs/select-refit.md.
@@ -62,6 +66,7 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
     variables: Any = None
     max_variables: int | None = None
     prune: str = "none"
+    n_jobs: int | None = None
 
     def _plan(self, shape: Shape) -> SelectRefitPlan:
         prunes = checks.choice("prune", self.prune, PRUNINGS) == "reliable"
@@ -91,6 +96,13 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
 
     def _run(self, problem: AnyProblem, plan: SelectRefitPlan) -> Weights:
         return select_and_refit(problem, plan, self._source())
+
+    def _threads(self) -> int | None:
+        if self.n_jobs is None:
+            return None
+        if self.n_jobs == -1:
+            return os.cpu_count() or 1
+        return checks.whole("n_jobs", self.n_jobs, 1)
 
     def _variables(self, n_features: int) -> Variables | None:
         if self.variables is None or isinstance(self.variables, Variables):

@@ -1,7 +1,8 @@
 """The hot loops: compiled where the extension was built, otherwise plain NumPy; the results are the same, to the bit.
 
 ``HARDZERO_KERNELS=reference`` in the environment asks for plain NumPy. ``HARDZERO_THREADS`` (by default
-``OMP_NUM_THREADS``, else the number of processors) limits threads, which are used only for sums large enough to gain.
+``OMP_NUM_THREADS``, else the number of processors) limits threads, which are used only for sums large enough to gain;
+``using_threads`` does so for a stretch of code.
 """
 
 from __future__ import annotations
@@ -9,11 +10,8 @@ from __future__ import annotations
 import importlib
 import os
 import warnings
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +19,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import reference
-from .reference import FEATURE_ONE, CodeArray, FloatArray, IntArray
+from .parallel import by_parts, by_rows, on_threads, parts_for, threads, using_threads
+from .reference import CodeArray, FloatArray, IntArray, Run
+
+__all__ = [
+    "Lines",
+    "SlowKernelsWarning",
+    "add_squares",
+    "block_tops",
+    "by_parts",
+    "code_totals",
+    "column_sums",
+    "compiled",
+    "row_sums",
+    "say_what_is_missing",
+    "scaled_codes",
+    "sigmoids",
+    "softmaxes",
+    "square_sums",
+    "stacked_runs",
+    "threads",
+    "using_threads",
+    "weighted_codes",
+]
 
 
 def _load() -> Any:
@@ -35,9 +55,6 @@ def _load() -> Any:
 
 
 _fast = _load()
-
-_WORTH_A_THREAD = 4_000_000
-"""Products; about two milliseconds."""
 
 
 class SlowKernelsWarning(UserWarning):
@@ -58,30 +75,6 @@ def say_what_is_missing() -> None:
             SlowKernelsWarning,
             stacklevel=2,
         )
-
-
-_asked_threads: ContextVar[int | None] = ContextVar("asked_threads", default=None)
-
-
-@contextmanager
-def using_threads(count: int | None) -> Iterator[None]:
-    """Use so many threads meanwhile; None leaves that to the environment."""
-    token = _asked_threads.set(count)
-    try:
-        yield
-    finally:
-        _asked_threads.reset(token)
-
-
-def threads() -> int:
-    """Return how many threads may be used."""
-    asked = _asked_threads.get()
-    if asked is not None:
-        return asked
-    for name in ("HARDZERO_THREADS", "OMP_NUM_THREADS"):
-        if os.environ.get(name, "").isdigit():
-            return max(int(os.environ[name]), 1)
-    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -155,19 +148,14 @@ def block_tops(values: IntArray, block: int) -> IntArray:
 def column_sums(features: Lines, codes: IntArray | CodeArray) -> IntArray:
     """Sum code times feature over all rows, exactly: (rows, outputs) → (outputs, features).
 
-    Features are whole numbers up to 2¹⁶, codes up to 2¹⁶.
+    Features are whole numbers up to 2¹⁶, codes up to 2²⁰.
     """
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     if _fast is None:
         return reference.column_sums(features.matrix, codes)
     sums = np.zeros((codes.shape[1], features.count), dtype=np.int64)
-    parts = min(threads(), features.entries * codes.shape[1] // _WORTH_A_THREAD, features.count)
-    if parts < 2:
-        _fast.column_sums(features.raw, codes, 0, features.count, sums)
-        return sums
-    ends = features.equal_work(parts)
-    with ThreadPoolExecutor(parts) as pool:
-        list(pool.map(lambda i: _fast.column_sums(features.raw, codes, ends[i], ends[i + 1], sums), range(parts)))
+    ends = features.equal_work(parts_for(features.entries * codes.shape[1], features.count))
+    on_threads(ends, lambda first, last: _fast.column_sums(features.raw, codes, first, last, sums))
     return sums
 
 
@@ -176,20 +164,38 @@ def row_sums(features: Lines, weights: IntArray, n_rows: int) -> IntArray:
     if _fast is None:
         return reference.row_sums(features.matrix, weights)
     sums = np.zeros((n_rows, weights.shape[1]), dtype=np.int64)
-    _fast.row_sums(features.raw, np.ascontiguousarray(weights), sums)
+    whole = np.ascontiguousarray(weights)
+    by_rows(
+        n_rows,
+        features.entries * weights.shape[1],
+        lambda first, last: _fast.row_sums(features.raw, whole, first, last, sums),
+    )
     return sums
+
+
+def stacked_runs(columns: Sequence[Run]) -> tuple[FloatArray, NDArray[Any], NDArray[Any]]:
+    """Return values, features and ends of the rows of a sparse matrix; indices of 32 bits wherever they suffice."""
+    if _fast is None:
+        values, features, ends = reference.stacked_runs(columns)
+    else:
+        ends = np.zeros(len(columns[0][1]) + 1, dtype=np.int64)
+        _fast.run_ends(columns, ends)
+        values, features = np.empty(ends[-1]), np.empty(ends[-1], dtype=_index_type(ends))
+        _fast.put_runs(columns, ends, features, values)
+    return values, features.astype(_index_type(ends), copy=False), ends.astype(_index_type(ends))
+
+
+def _index_type(ends: IntArray) -> Any:
+    return np.int32 if ends[-1] < 2**31 else np.int64
 
 
 # --- The noisy descent, and what comes before it ------------------------------------------------------------------
 
-_BLOCK = 1024
-"""Threads share rows by whole blocks of so many."""
-
-_LARGEST_SUM = 2**31
-"""Weights that together stay below this can be summed in 32 bits."""
-
 _CODE_IN_PRODUCTS = 16
 """A residual's code takes about as long as so many products."""
+
+_SQUARE_IN_PRODUCTS = 4
+"""So does a square, which has a division in it."""
 
 
 def scaled_codes(X: NDArray[Any], lower: FloatArray, upper: FloatArray, factor: FloatArray) -> CodeArray | None:
@@ -211,8 +217,12 @@ def add_squares(
     """Add ((x - centre)/scale)² - at_zero to every row's total, in place, feature after feature."""
     if _fast is None:
         return reference.add_squares(features.matrix, centre, scale, at_zero, totals)
-    moments = (np.ascontiguousarray(part, dtype=np.float64) for part in (centre, scale, at_zero))
-    _fast.add_squares(features.raw, *moments, totals)
+    moments = [np.ascontiguousarray(part, dtype=np.float64) for part in (centre, scale, at_zero)]
+    by_rows(
+        len(totals),
+        features.entries * _SQUARE_IN_PRODUCTS,
+        lambda first, last: _fast.add_squares(features.raw, *moments, first, last, totals),
+    )
     return totals
 
 
@@ -222,105 +232,9 @@ def square_sums(features: Lines, codes: IntArray | CodeArray) -> IntArray:
     if _fast is None:
         return reference.square_sums(features.matrix, codes)
     sums = np.zeros(features.count, dtype=np.int64)
-    _fast.square_sums(features.raw, codes, sums)
+    ends = features.equal_work(parts_for(features.entries, features.count))
+    on_threads(ends, lambda first, last: _fast.square_sums(features.raw, codes, first, last, sums))
     return sums
-
-
-@dataclass(frozen=True)
-class SplitColumns:
-    """Dense features prepared for many passes: those that are -1, 0 or 1 everywhere become flags of one bit.
-
-    Flag f says in which rows feature ``flagged[f]`` is at ``signs[f]`` times its bound; it is a bit of ``words``, 32
-    flags to a line. The features in ``wide`` are left as they are, in ``lines`` of the table.
-    """
-
-    n_features: int
-    table: CodeArray
-    words: NDArray[np.uint32]
-    flagged: IntArray
-    signs: CodeArray
-    wide: IntArray
-    lines: IntArray
-
-    @classmethod
-    def of(cls, table: CodeArray) -> SplitColumns:
-        """Find the features that can be flags, and pack them."""
-        plus, minus, other = _values_found(table)
-        positive, negative = np.flatnonzero(plus & ~other), np.flatnonzero(minus & ~other)
-        flagged = np.concatenate([positive, negative])
-        signs = np.repeat(np.array([1, -1], dtype=np.int32), [len(positive), len(negative)])
-        wide = np.flatnonzero(other)
-        return cls(len(table), table, _packed_flags(table, flagged, signs), flagged, signs, wide, wide)
-
-    def alone(self) -> SplitColumns:
-        """Return the same without the lines of the table that flags stand for."""
-        lines = np.arange(len(self.wide))
-        return replace(self, table=np.ascontiguousarray(self.table[self.lines]), lines=lines)
-
-    def whole(self) -> CodeArray:
-        """Return the table, a line for each feature."""
-        if len(self.table) == self.n_features:
-            return self.table
-        table = np.zeros((self.n_features, self.words.shape[1]), dtype=np.int32)
-        table[self.wide] = self.table[self.lines]
-        for f, (feature, sign) in enumerate(zip(self.flagged, self.signs, strict=True)):
-            table[feature] += (self.words[f // 32] >> np.uint32(f % 32) & 1).astype(np.int32) * sign * FEATURE_ONE
-        return table
-
-    @property
-    def size(self) -> int:
-        """Entries of the table."""
-        return self.n_features * int(self.words.shape[1])
-
-    @property
-    def raw(self) -> Any:
-        """What the extension takes."""
-        return self.n_features, self.table, self.words, self.flagged, self.signs, self.wide, self.lines
-
-
-def _values_found(table: CodeArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    if _fast is None:
-        return reference.values_found(table)
-    plus, minus, other = (np.zeros(len(table), dtype=bool) for _ in range(3))
-    _fast.find_values(table, plus, minus, other)
-    return plus, minus, other
-
-
-def _packed_flags(table: CodeArray, flagged: IntArray, signs: CodeArray) -> NDArray[np.uint32]:
-    if _fast is None:
-        return reference.packed_flags(table, flagged, signs)
-    words = np.zeros((-(-len(flagged) // 32), table.shape[1]), dtype=np.uint32)
-    nothing = np.zeros(0, dtype=np.int64)
-    _fast.pack_flags((len(table), table, words, flagged, signs, nothing, nothing), words)
-    return words
-
-
-def split_column_sums(features: SplitColumns, codes: IntArray | CodeArray) -> IntArray:
-    """Sum code times feature over all rows, exactly: (rows, outputs) → (outputs, features); codes up to 2¹⁶."""
-    codes = np.ascontiguousarray(codes, dtype=np.int32)
-    if _fast is None:
-        return reference.column_sums(features.whole(), codes)
-
-    def sums(first: int, last: int) -> IntArray:
-        part = np.zeros((codes.shape[1], features.n_features), dtype=np.int64)
-        _fast.split_column_sums(features.raw, codes, first, last, part)
-        return part
-
-    return np.asarray(sum(_by_rows(len(codes), features.size * codes.shape[1], sums)))
-
-
-def split_margins(features: SplitColumns, weights: IntArray, unit: float) -> FloatArray:
-    """Sum feature times weight over all features, exactly, in units: (features, outputs) → (rows, outputs)."""
-    if _fast is None or np.abs(weights).sum(axis=0).max(initial=0) >= _LARGEST_SUM:
-        return reference.margins(features.whole(), weights, unit)
-    margins = np.empty((features.words.shape[1], weights.shape[1]))
-    short = np.ascontiguousarray(weights, dtype=np.int32)
-    _by_rows(
-        len(margins),
-        features.size * weights.shape[1],
-        lambda first, last: _fast.split_margins(features.raw, short, unit, first, last, margins),
-    )
-    return margins
 
 
 def weighted_codes(
@@ -340,7 +254,7 @@ def weighted_codes(
         loop, targets = _fast.logistic_weighted, np.ascontiguousarray(targets, dtype=np.float64)
     else:
         loop, targets = _fast.softmax_weighted, np.ascontiguousarray(targets, dtype=np.int64)
-    _by_rows(
+    by_rows(
         len(margins),
         margins.size * _CODE_IN_PRODUCTS,
         lambda first, last: loop(margins, offset, targets, squares, limit, one, first, last, codes, bends),
@@ -352,17 +266,11 @@ def code_totals(codes: IntArray | CodeArray) -> IntArray:
     """Sum codes over all rows, exactly."""
     if _fast is None or codes.dtype != np.int32:
         return reference.code_totals(codes)
-    totals = np.zeros(codes.shape[1], dtype=np.int64)
-    _fast.code_totals(np.ascontiguousarray(codes), totals)
-    return totals
+    whole = np.ascontiguousarray(codes)
 
+    def totals(first: int, last: int) -> IntArray:
+        part = np.zeros(whole.shape[1], dtype=np.int64)
+        _fast.code_totals(whole, first, last, part)
+        return part
 
-def _by_rows(n_rows: int, work: int, job: Callable[[int, int], Any]) -> list[Any]:
-    """Do a job for stretches of whole blocks of rows, on several threads where the work is worth it."""
-    blocks = -(-n_rows // _BLOCK)
-    parts = min(threads(), work // _WORTH_A_THREAD, blocks)
-    if parts < 2:
-        return [job(0, n_rows)]
-    ends = [min(blocks * i // parts * _BLOCK, n_rows) for i in range(parts + 1)]
-    with ThreadPoolExecutor(parts) as pool:
-        return list(pool.map(job, ends[:-1], ends[1:]))
+    return np.asarray(np.sum(by_rows(len(codes), codes.size, totals), axis=0))

@@ -1,6 +1,7 @@
 # distutils: language = c++
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Doors to the loops in fast.hpp, engine.hpp and descent.hpp; callers check shapes, kinds and ranges (kernels/__init__.py)."""
+"""Doors to the loops in fast.hpp, engine.hpp, descent.hpp and packed.hpp;
+callers check shapes, kinds and ranges (kernels/__init__.py)."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -19,7 +20,7 @@ cdef extern from "fast.hpp" namespace "hardzero" nogil:
     void c_column_sums "hardzero::column_sums"(
         const Lines&, const int32_t*, int64_t, int64_t, int64_t, int64_t, int64_t*
     )
-    void c_row_sums "hardzero::row_sums"(const Lines&, const int64_t*, int64_t, int64_t*)
+    void c_row_sums "hardzero::row_sums"(const Lines&, const int64_t*, int64_t, int64_t, int64_t, int64_t*)
 
 
 cdef extern from "engine.hpp" namespace "hardzero" nogil:
@@ -83,12 +84,12 @@ def column_sums(columns, const int32_t[:, ::1] codes, int64_t first, int64_t las
             c_column_sums(lines, &codes[0, 0], codes.shape[1], first, last, sums.shape[1], &sums[0, 0])
 
 
-def row_sums(columns, const int64_t[:, ::1] weights, int64_t[:, ::1] sums):
-    """Add feature times weight to every row's sums."""
+def row_sums(columns, const int64_t[:, ::1] weights, int64_t first, int64_t last, int64_t[:, ::1] sums):
+    """Add feature times weight to the sums of the rows in [first, last)."""
     cdef Lines lines = lines_of(columns)
     if sums.shape[0] and sums.shape[1] and weights.shape[0]:
         with nogil:
-            c_row_sums(lines, &weights[0, 0], weights.shape[1], &sums[0, 0])
+            c_row_sums(lines, &weights[0, 0], weights.shape[1], first, last, &sums[0, 0])
 
 
 cdef class Engine:
@@ -128,33 +129,13 @@ from libcpp cimport bool as c_bool
 
 
 cdef extern from "descent.hpp" namespace "hardzero" nogil:
-    cdef cppclass Split:
-        int64_t rows
-        int64_t features
-        int64_t flag_count
-        int64_t wide_count
-        const int32_t* table
-        const uint32_t* words
-        const int64_t* flagged
-        const int32_t* signs
-        const int64_t* wide
-        const int64_t* lines
-
     c_bool c_scaled_codes "hardzero::scaled_codes"[Number](
         const Number*, int64_t, int64_t, int64_t, int64_t, const double*, const double*, const double*, int32_t*
     )
     void c_add_squares "hardzero::add_squares"(
-        const Lines&, const double*, const double*, const double*, int64_t, double*
+        const Lines&, const double*, const double*, const double*, int64_t, int64_t, double*
     )
-    void c_square_sums "hardzero::square_sums"(const Lines&, const int32_t*, int64_t*)
-    void c_find_values "hardzero::find_values"(const int32_t*, int64_t, int64_t, c_bool*, c_bool*, c_bool*)
-    void c_pack_flags "hardzero::pack_flags"(const Split&, uint32_t*)
-    void c_split_column_sums "hardzero::split_column_sums"(
-        const Split&, const int32_t*, int64_t, int64_t, int64_t, int64_t*
-    )
-    void c_split_margins "hardzero::split_margins"(
-        const Split&, const int32_t*, int64_t, double, int64_t, int64_t, double*
-    )
+    void c_square_sums "hardzero::square_sums"(const Lines&, const int32_t*, int64_t, int64_t, int64_t*)
     void c_logistic_weighted "hardzero::logistic_weighted"(
         const double*, double, const double*, const double*, double, double, int64_t, int32_t*, int32_t*
     )
@@ -186,77 +167,22 @@ def scaled_codes(
 
 
 def add_squares(
-    columns, const double[::1] centre, const double[::1] scale, const double[::1] at_zero, double[::1] totals
+    columns, const double[::1] centre, const double[::1] scale, const double[::1] at_zero, int64_t first, int64_t last,
+    double[::1] totals,
 ):
-    """Add squared standardised features, less what they are at zero, to every row's total."""
+    """Add squared standardised features, less what they are at zero, to the totals of the rows in [first, last)."""
     cdef Lines lines = lines_of(columns)
-    if lines.lines and totals.shape[0]:
+    if lines.lines and last > first:
         with nogil:
-            c_add_squares(lines, &centre[0], &scale[0], &at_zero[0], totals.shape[0], &totals[0])
+            c_add_squares(lines, &centre[0], &scale[0], &at_zero[0], first, last, &totals[0])
 
 
-def square_sums(columns, const int32_t[::1] codes, int64_t[::1] sums):
-    """Write sums over rows of code times squared feature."""
+def square_sums(columns, const int32_t[::1] codes, int64_t first, int64_t last, int64_t[::1] sums):
+    """Write sums over rows of code times squared feature, for the features in [first, last)."""
     cdef Lines lines = lines_of(columns)
-    if lines.lines and codes.shape[0]:
+    if last > first and codes.shape[0]:
         with nogil:
-            c_square_sums(lines, &codes[0], &sums[0])
-
-
-def find_values(const int32_t[:, ::1] table, c_bool[::1] plus, c_bool[::1] minus, c_bool[::1] other):
-    """Write which features are at their bound, at minus their bound, and elsewhere but not at zero in some row."""
-    if table.shape[0] and table.shape[1]:
-        with nogil:
-            c_find_values(&table[0, 0], table.shape[0], table.shape[1], &plus[0], &minus[0], &other[0])
-
-
-cdef Split split_of(stored) except *:
-    """From (features, table, words, flagged, signs, wide, lines) as kernels.SplitColumns holds them."""
-    cdef Split split
-    cdef const int32_t[:, ::1] table
-    cdef const uint32_t[:, ::1] words
-    cdef const int64_t[::1] flagged
-    cdef const int32_t[::1] signs
-    cdef const int64_t[::1] wide
-    cdef const int64_t[::1] lines
-    split.features, table, words, flagged, signs, wide, lines = stored
-    split.rows = words.shape[1]
-    split.flag_count = flagged.shape[0]
-    split.wide_count = wide.shape[0]
-    split.table = &table[0, 0] if table.shape[0] and table.shape[1] else NULL
-    split.words = &words[0, 0] if words.shape[0] and words.shape[1] else NULL
-    split.flagged = &flagged[0] if flagged.shape[0] else NULL
-    split.signs = &signs[0] if signs.shape[0] else NULL
-    split.wide = &wide[0] if wide.shape[0] else NULL
-    split.lines = &lines[0] if lines.shape[0] else NULL
-    return split
-
-
-def pack_flags(stored, uint32_t[:, ::1] words):
-    """Set the bits of all flags."""
-    cdef Split split = split_of(stored)
-    if words.shape[0] and words.shape[1]:
-        with nogil:
-            c_pack_flags(split, &words[0, 0])
-
-
-def split_column_sums(stored, const int32_t[:, ::1] codes, int64_t first, int64_t last, int64_t[:, ::1] sums):
-    """Add sums of code times feature over the rows in [first, last)."""
-    cdef Split split = split_of(stored)
-    if last > first and sums.shape[0] and sums.shape[1]:
-        with nogil:
-            c_split_column_sums(split, &codes[0, 0], codes.shape[1], first, last, &sums[0, 0])
-
-
-def split_margins(
-    stored, const int32_t[:, ::1] weights, double unit, int64_t first, int64_t last, double[:, ::1] margins
-):
-    """Write sums of feature times weight, in units, for the rows in [first, last)."""
-    cdef Split split = split_of(stored)
-    cdef const int32_t* address = &weights[0, 0] if weights.shape[0] and weights.shape[1] else NULL
-    if last > first and weights.shape[1]:
-        with nogil:
-            c_split_margins(split, address, weights.shape[1], unit, first, last, &margins[0, 0])
+            c_square_sums(lines, &codes[0], first, last, &sums[0])
 
 
 def logistic_weighted(
@@ -286,8 +212,158 @@ def softmax_weighted(
             )
 
 
-def code_totals(const int32_t[:, ::1] codes, int64_t[::1] totals):
-    """Write the sums of codes over all rows."""
-    if codes.shape[0]:
+def code_totals(const int32_t[:, ::1] codes, int64_t first, int64_t last, int64_t[::1] totals):
+    """Add up the codes of the rows in [first, last)."""
+    if last > first and codes.shape[1]:
         with nogil:
-            c_code_totals(&codes[0, 0], codes.shape[0], codes.shape[1], &totals[0])
+            c_code_totals(&codes[first, 0], last - first, codes.shape[1], &totals[0])
+
+
+# --- Rows prepared for many passes: packed.hpp ----------------------------------------------------------------------
+
+cdef extern from "packed.hpp" namespace "hardzero" nogil:
+    cdef cppclass Weighing:
+        const double* offset
+        const double* targets
+        const int64_t* class_targets
+        const double* squares
+        int64_t squares_step
+        double limit
+        double one
+
+    cdef cppclass CPieces "hardzero::Pieces":
+        CPieces(int64_t) except +
+        void add_lines(const int32_t*, int64_t, const int64_t*, int64_t) except +
+        void add_entries(const Lines&, const int64_t*, int64_t, int64_t) except +
+        int64_t count()
+        void column_sums(const int32_t*, int64_t, int64_t, int64_t, int64_t*) except +
+        void margins(const int32_t*, int64_t, double, int64_t, int64_t, double*) except +
+        void weighted_sums(
+            const int32_t*, int64_t, double, const Weighing&, int64_t, int64_t, int64_t*, int64_t*, int64_t*
+        ) except +
+
+
+cdef class Pieces:
+    """A table of pieces of at most 2^16 rows, added one after the other; see packed.hpp."""
+
+    cdef CPieces* pieces
+    cdef list kept_alive
+
+    def __cinit__(self, int64_t features):
+        self.pieces = new CPieces(features)
+        self.kept_alive = []
+
+    def __dealloc__(self):
+        del self.pieces
+
+    @property
+    def count(self):
+        """Number of pieces."""
+        return self.pieces.count()
+
+    def add_lines(self, const int32_t[:, :] table, const int64_t[::1] columns):
+        """Add a piece of a table with a line for each feature, whose rows lie one after the other."""
+        cdef const int32_t* address = &table[0, 0] if table.shape[0] and table.shape[1] else NULL
+        cdef int64_t stride = table.strides[0] // <int64_t> sizeof(int32_t)
+        if table.strides[1] != sizeof(int32_t):
+            raise ValueError("the rows of a line must lie one after the other")
+        self.kept_alive.append(table)
+        if columns.shape[0] and table.shape[1]:
+            with nogil:
+                self.pieces.add_lines(address, stride, &columns[0], table.shape[1])
+
+    def add_entries(self, stored, const int64_t[::1] columns, int64_t rows, int64_t size):
+        """Add pieces of ``size`` rows of a table with compressed columns; nothing of it is needed later."""
+        cdef Lines lines = lines_of(stored)
+        if columns.shape[0] and rows:
+            with nogil:
+                self.pieces.add_entries(lines, &columns[0], rows, size)
+
+    def column_sums(self, const int32_t[:, ::1] codes, int64_t first, int64_t last, int64_t[:, ::1] sums):
+        """Add sums of code times feature over the rows of the pieces in [first, last)."""
+        if last > first and codes.shape[1]:
+            with nogil:
+                self.pieces.column_sums(&codes[0, 0], codes.shape[1], first, last, &sums[0, 0])
+
+    def margins(
+        self, const int32_t[:, ::1] weights, double unit, int64_t first, int64_t last, double[:, ::1] margins
+    ):
+        """Write sums of feature times weight, in units, for the rows of the pieces in [first, last)."""
+        if last > first and weights.shape[1]:
+            with nogil:
+                self.pieces.margins(&weights[0, 0], weights.shape[1], unit, first, last, &margins[0, 0])
+
+    def weighted_sums(
+        self, const int32_t[:, ::1] weights, double unit, const double[::1] offset, targets,
+        const double[:, ::1] squares, double limit, double one, int64_t first, int64_t last, int64_t[:, ::1] sums,
+        int64_t[::1] totals, int64_t[::1] bend_totals,
+    ):
+        """Add sums of weighted residuals times features, of residuals, and of curvatures, over pieces in [first, last)."""
+        cdef const double[:, ::1] chances
+        cdef const int64_t[::1] classes
+        cdef Weighing weighing
+        if last <= first:
+            return
+        if weights.shape[1] == 1:
+            chances = targets
+            weighing.targets = &chances[0, 0]
+        else:
+            classes = targets
+            weighing.class_targets = &classes[0]
+        weighing.offset = &offset[0]
+        weighing.squares, weighing.squares_step = &squares[0, 0], squares.shape[1]
+        weighing.limit, weighing.one = limit, one
+        with nogil:
+            self.pieces.weighted_sums(
+                &weights[0, 0], weights.shape[1], unit, weighing, first, last, &sums[0, 0], &totals[0], &bend_totals[0]
+            )
+
+
+# --- Tables as matrices: runs.hpp -----------------------------------------------------------------------------------
+
+from libcpp.vector cimport vector
+
+
+cdef extern from "runs.hpp" namespace "hardzero" nogil:
+    cdef cppclass Runs:
+        int64_t first
+        const int32_t* places
+        const int32_t* lengths
+        const double* values
+
+    void c_run_ends "hardzero::run_ends"(const vector[Runs]&, int64_t, int64_t*)
+    void c_put_runs "hardzero::put_runs"[Index](const vector[Runs]&, int64_t, const int64_t*, Index*, double*)
+
+
+ctypedef fused index:
+    int32_t
+    int64_t
+
+
+cdef vector[Runs] runs_of(columns) except *:
+    """From (first, places, lengths, values) for each column."""
+    cdef vector[Runs] found
+    cdef Runs runs
+    cdef const int32_t[::1] places
+    cdef const int32_t[::1] lengths
+    cdef const double[::1] values
+    for runs.first, places, lengths, values in columns:
+        if places.shape[0]:
+            runs.places, runs.lengths, runs.values = &places[0], &lengths[0], &values[0]
+        found.push_back(runs)
+    return found
+
+
+def run_ends(columns, int64_t[::1] ends):
+    """Write where the entries of each row begin, and where the last end."""
+    cdef vector[Runs] runs = runs_of(columns)
+    with nogil:
+        c_run_ends(runs, ends.shape[0] - 1, &ends[0])
+
+
+def put_runs(columns, const int64_t[::1] ends, index[::1] indices, double[::1] data):
+    """Write the features and values of all entries, row after row."""
+    cdef vector[Runs] runs = runs_of(columns)
+    if indices.shape[0]:
+        with nogil:
+            c_put_runs(runs, ends.shape[0] - 1, &ends[0], &indices[0], &data[0])

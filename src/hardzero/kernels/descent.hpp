@@ -1,5 +1,5 @@
 // Loops of the noisy descent and of what comes before it. As in fast.hpp, every one has a plain NumPy counterpart that
-// gives the same bits. Work on dense tables goes by blocks of rows, so that what is summed up stays in the cache.
+// gives the same bits.
 #pragma once
 
 #include "fast.hpp"
@@ -8,25 +8,10 @@ namespace hardzero {
 
 using std::uint32_t;
 
-// So few that codes of up to 2^16 add up within 32 bits.
+// Rows that are worked on together, so that what is summed up stays in the cache; so few that codes of up to 2^20 add up
+// within 32 bits.
 constexpr int64_t BLOCK = 1024;
 constexpr int FEATURE_BITS = 16;
-
-// Dense features in two forms. A flag says in which rows a feature is at its bound, or at minus its bound; a feature that
-// is -1, 0 or 1 everywhere is one flag or two. Bit f of words[row] is flag f, 32 flags to a line of words. The other
-// features, `wide`, stay as they are, in the `lines` of a table that need not hold any other.
-struct Split {
-    int64_t rows = 0, features = 0, flag_count = 0, wide_count = 0;
-    const int32_t* table = nullptr;
-    const uint32_t* words = nullptr;
-    const int64_t* flagged = nullptr;
-    const int32_t* signs = nullptr;
-    const int64_t* wide = nullptr;
-    const int64_t* lines = nullptr;
-
-    const uint32_t* line(int64_t flag) const { return words + flag / 32 * rows; }
-    static uint32_t bit(int64_t flag) { return uint32_t{1} << (flag % 32); }
-};
 
 // Clips, scales and rounds a table given by the distances between its rows and columns; false if a number is not finite.
 template <typename Number>
@@ -53,21 +38,22 @@ WIDEST_VECTORS static bool scaled_codes(const Number* x, int64_t rows, int64_t f
     return finite;
 }
 
-// totals[row] += ((x - centre)/scale)^2 - at_zero, feature after feature.
+// totals[row] += ((x - centre)/scale)^2 - at_zero, feature after feature, for the rows in [first, last).
 WIDEST_VECTORS
 static void add_squares(const Lines& columns, const double* centre, const double* scale, const double* at_zero,
-                        int64_t rows, double* totals) {
+                        int64_t first, int64_t last, double* totals) {
     if (!columns.dense()) {
         for (int64_t j = 0; j < columns.lines; ++j) {
-            for (int64_t e = columns.ends[j]; e < columns.ends[j + 1]; ++e) {
+            const int64_t end = columns.from(j, last);
+            for (int64_t e = columns.from(j, first); e < end; ++e) {
                 const double z = (columns.values[e] * (1.0 / (1 << FEATURE_BITS)) - centre[j]) / scale[j];
                 totals[columns.indices[e]] += z * z - at_zero[j];
             }
         }
         return;
     }
-    for (int64_t start = 0; start < rows; start += BLOCK) {
-        const int64_t size = std::min(BLOCK, rows - start);
+    for (int64_t start = first; start < last; start += BLOCK) {
+        const int64_t size = std::min(BLOCK, last - start);
         for (int64_t j = 0; j < columns.lines; ++j) {
             const int32_t* const x = columns.values + columns.begin(j) + start;
             const double c = centre[j], s = scale[j], a = at_zero[j];
@@ -81,10 +67,10 @@ static void add_squares(const Lines& columns, const double* centre, const double
 
 static inline int64_t rounded_square(int32_t x) { return (static_cast<int64_t>(x) * x) >> FEATURE_BITS; }
 
-// sums[j] = sum over rows of codes[row] * (x[row, j]^2, rounded down).
+// sums[j] = sum over rows of codes[row] * (x[row, j]^2, rounded down), for features first <= j < last.
 WIDEST_VECTORS
-static void square_sums(const Lines& columns, const int32_t* codes, int64_t* sums) {
-    for (int64_t j = 0; j < columns.lines; ++j) {
+static void square_sums(const Lines& columns, const int32_t* codes, int64_t first, int64_t last, int64_t* sums) {
+    for (int64_t j = first; j < last; ++j) {
         const int64_t start = columns.begin(j), size = columns.size(j);
         const int32_t* const x = columns.values + start;
         int64_t total = 0;
@@ -94,151 +80,6 @@ static void square_sums(const Lines& columns, const int32_t* codes, int64_t* sum
             for (int64_t i = 0; i < size; ++i) total += rounded_square(x[i]) * codes[columns.indices[start + i]];
         }
         sums[j] = total;
-    }
-}
-
-// Which features are at their bound somewhere, at minus their bound somewhere, and anywhere else than there or at zero.
-WIDEST_VECTORS
-static void find_values(const int32_t* table, int64_t features, int64_t rows, bool* plus, bool* minus, bool* other) {
-    const int32_t one = 1 << FEATURE_BITS;
-    for (int64_t j = 0; j < features; ++j) {
-        int32_t seen = 0;
-        for (int64_t start = 0; start < rows && seen < 4; start += BLOCK) {
-            const int32_t* const x = table + j * rows + start;
-            const int64_t size = std::min(BLOCK, rows - start);
-            for (int64_t i = 0; i < size; ++i)
-                seen |= (x[i] == one ? 1 : 0) | (x[i] == -one ? 2 : 0) | ((x[i] & (one - 1)) ? 4 : 0);
-        }
-        plus[j] = seen & 1;
-        minus[j] = seen & 2;
-        other[j] = seen & 4;
-    }
-}
-
-WIDEST_VECTORS
-static void pack_flags(const Split& split, uint32_t* words) {
-    for (int64_t f = 0; f < split.flag_count; ++f) {
-        const int32_t* const x = split.table + split.flagged[f] * split.rows;
-        const int32_t value = split.signs[f] * (1 << FEATURE_BITS);
-        const uint32_t bit = Split::bit(f);
-        uint32_t* const line = words + f / 32 * split.rows;
-        for (int64_t i = 0; i < split.rows; ++i) line[i] |= x[i] == value ? bit : 0;
-    }
-}
-
-static inline int32_t if_set(uint32_t word, uint32_t bit, int32_t value) { return word & bit ? value : 0; }
-
-// totals[f] = sum of the codes of a block's rows where flag f is set. Four flags at a time: words are read less often.
-static inline void flag_sums(const Split& split, const int32_t* codes, int64_t start, int64_t size, int32_t* totals) {
-    for (int64_t f = 0; f < split.flag_count; f += 4) {  // 32 is a multiple of 4, and bits beyond the last are not set
-        const uint32_t* const line = split.line(f) + start;
-        const uint32_t bit = Split::bit(f);
-        int32_t a = 0, b = 0, c = 0, d = 0;
-        for (int64_t i = 0; i < size; ++i) {
-            a += if_set(line[i], bit, codes[i]);
-            b += if_set(line[i], bit << 1, codes[i]);
-            c += if_set(line[i], bit << 2, codes[i]);
-            d += if_set(line[i], bit << 3, codes[i]);
-        }
-        totals[f] = a;
-        totals[f + 1] = b;
-        totals[f + 2] = c;
-        totals[f + 3] = d;
-    }
-}
-
-// Sum of code times feature over a block's rows. Double precision adds so few whole numbers up to 2^32 exactly, in any
-// order, and converts faster than integers of 64 bits are multiplied.
-static inline int64_t wide_sum(const int32_t* x, const double* codes, int64_t size) {
-    const int64_t lanes = 16;
-    double part[lanes] = {};
-    const int64_t end = size - size % lanes;
-    for (int64_t i = 0; i < end; i += lanes)
-        for (int64_t l = 0; l < lanes; ++l) part[l] += x[i + l] * codes[i + l];
-    double total = 0;
-    for (int64_t l = 0; l < lanes; ++l) total += part[l];
-    for (int64_t i = end; i < size; ++i) total += x[i] * codes[i];
-    return static_cast<int64_t>(total);
-}
-
-// sums[k, j] += sum over the rows in [first, last) of codes[row, k] * x[row, j].
-WIDEST_VECTORS
-static void split_column_sums(const Split& split, const int32_t* codes, int64_t outputs, int64_t first, int64_t last,
-                              int64_t* sums) {
-    std::vector<int32_t> apart(outputs * BLOCK), totals(split.flag_count + 3);
-    std::vector<double> real(outputs * BLOCK);
-    for (int64_t start = first; start < last; start += BLOCK) {
-        const int64_t size = std::min(BLOCK, last - start);
-        for (int64_t k = 0; k < outputs; ++k) {
-            int32_t* const code = apart.data() + k * BLOCK;
-            for (int64_t i = 0; i < size; ++i) code[i] = codes[(start + i) * outputs + k];
-            for (int64_t i = 0; i < size; ++i) real[k * BLOCK + i] = code[i];
-            flag_sums(split, code, start, size, totals.data());
-            for (int64_t f = 0; f < split.flag_count; ++f)
-                sums[k * split.features + split.flagged[f]] +=
-                    static_cast<int64_t>(totals[f]) * split.signs[f] * (1 << FEATURE_BITS);
-        }
-        for (int64_t w = 0; w < split.wide_count; ++w) {
-            const int64_t j = split.wide[w];
-            for (int64_t k = 0; k < outputs; ++k)
-                sums[k * split.features + j] +=
-                    wide_sum(split.table + split.lines[w] * split.rows + start, real.data() + k * BLOCK, size);
-        }
-    }
-}
-
-// units[i] = sum of the weights of the flags set in a block's row i; weights are padded with zeros to a multiple of 4.
-static inline void add_flags(const Split& split, const int32_t* weights, int64_t start, int64_t size, int32_t* units) {
-    std::fill(units, units + size, 0);
-    for (int64_t f = 0; f < split.flag_count; f += 4) {
-        const uint32_t* const line = split.line(f) + start;
-        const uint32_t bit = Split::bit(f);
-        const int32_t a = weights[f], b = weights[f + 1], c = weights[f + 2], d = weights[f + 3];
-        for (int64_t i = 0; i < size; ++i)
-            units[i] += (if_set(line[i], bit, a) + if_set(line[i], bit << 1, b)) +
-                        (if_set(line[i], bit << 2, c) + if_set(line[i], bit << 3, d));
-    }
-}
-
-// sums[i] += weight times feature, for a block's row i and all wide features, four at a time.
-static inline void add_wide(const Split& split, const double* weights, int64_t start, int64_t size, double* sums) {
-    const auto line = [&split, start](int64_t w) { return split.table + split.lines[w] * split.rows + start; };
-    int64_t w = 0;
-    for (; w + 4 <= split.wide_count; w += 4) {
-        const int32_t *const a = line(w), *const b = line(w + 1), *const c = line(w + 2), *const d = line(w + 3);
-        const double p = weights[w], q = weights[w + 1], r = weights[w + 2], s = weights[w + 3];
-        for (int64_t i = 0; i < size; ++i) sums[i] += (a[i] * p + b[i] * q) + (c[i] * r + d[i] * s);
-    }
-    for (; w < split.wide_count; ++w) {
-        const int32_t* const a = line(w);
-        for (int64_t i = 0; i < size; ++i) sums[i] += a[i] * weights[w];
-    }
-}
-
-// margins[row, k] = unit * sum over features of x[row, j] * weights[j, k], for the rows in [first, last). The weights of
-// an output together are below 2^31 in magnitude, so that all sums are whole numbers that double precision holds.
-WIDEST_VECTORS
-static void split_margins(const Split& split, const int32_t* weights, int64_t outputs, double unit, int64_t first,
-                          int64_t last, double* margins) {
-    const int64_t padded = (split.flag_count + 3) / 4 * 4;
-    std::vector<int32_t> flag_weights(outputs * padded), units(BLOCK);
-    std::vector<double> sums(BLOCK), wide_weights(outputs * split.wide_count);
-    for (int64_t k = 0; k < outputs; ++k) {
-        for (int64_t f = 0; f < split.flag_count; ++f)
-            flag_weights[k * padded + f] = weights[split.flagged[f] * outputs + k] * split.signs[f];
-        for (int64_t w = 0; w < split.wide_count; ++w)
-            wide_weights[k * split.wide_count + w] = weights[split.wide[w] * outputs + k];
-    }
-    double* const sum = sums.data();
-    for (int64_t start = first; start < last; start += BLOCK) {
-        const int64_t size = std::min(BLOCK, last - start);
-        for (int64_t k = 0; k < outputs; ++k) {
-            add_flags(split, flag_weights.data() + k * padded, start, size, units.data());
-            for (int64_t i = 0; i < size; ++i) sum[i] = units[i] * static_cast<double>(1 << FEATURE_BITS);
-            add_wide(split, wide_weights.data() + k * split.wide_count, start, size, sum);
-            double* const to = margins + start * outputs + k;
-            for (int64_t i = 0; i < size; ++i) to[i * outputs] = sum[i] * unit;
-        }
     }
 }
 
@@ -361,13 +202,13 @@ static void softmax_weighted(const double* margins, const double* offset, const 
     }
 }
 
-// Sums of codes over all rows, for each output.
+// totals[k] += the sum of codes over rows.
 WIDEST_VECTORS
 static void code_totals(const int32_t* codes, int64_t n, int64_t outputs, int64_t* totals) {
     if (outputs == 1) {
         int64_t total = 0;
         for (int64_t i = 0; i < n; ++i) total += codes[i];
-        totals[0] = total;
+        totals[0] += total;
         return;
     }
     for (int64_t i = 0; i < n; ++i)

@@ -33,6 +33,12 @@ struct Lines {
     int64_t begin(int64_t line) const { return dense() ? line * width : ends[line]; }
     int64_t size(int64_t line) const { return dense() ? width : ends[line + 1] - ends[line]; }
     int64_t stored() const { return dense() ? lines * width : ends[lines]; }
+
+    // Where the entries of a line begin that stand at `place` or later; indices rise within a line.
+    int64_t from(int64_t line, int64_t place) const {
+        if (dense()) return line * width + place;
+        return std::lower_bound(indices + ends[line], indices + ends[line + 1], place) - indices;
+    }
 };
 
 // e^x for x <= 0, as hardzero.kernels.reference.exp_of_negative has it.
@@ -351,21 +357,21 @@ static void add_weighted(const int32_t* x, int64_t n, int64_t weight, int64_t* s
     for (int64_t i = 0; i < n; ++i) sums[i] += x[i] * weight;
 }
 
-// sums[row, k] += x[row, j] * weights[j, k], whole numbers.
+// sums[row, k] += x[row, j] * weights[j, k], whole numbers, for the rows in [first, last).
 WIDEST_VECTORS
-static void row_sums(const Lines& columns, const int64_t* weights, int64_t outputs, int64_t* sums) {
+static void row_sums(const Lines& columns, const int64_t* weights, int64_t outputs, int64_t first, int64_t last,
+                     int64_t* sums) {
     for (int64_t j = 0; j < columns.lines; ++j) {
-        const int64_t start = columns.begin(j), size = columns.size(j);
         const int64_t* const weight = weights + j * outputs;
         if (std::all_of(weight, weight + outputs, [](int64_t w) { return w == 0; })) continue;
-        const int32_t* const x = columns.values + start;
+        const int64_t start = columns.from(j, first), end = columns.from(j, last);
         if (columns.dense() && outputs == 1) {
-            add_weighted(x, size, weight[0], sums);
+            add_weighted(columns.values + start, end - start, weight[0], sums + first);
             continue;
         }
-        for (int64_t i = 0; i < size; ++i) {
-            int64_t* const row = sums + (columns.dense() ? i : columns.indices[start + i]) * outputs;
-            for (int64_t k = 0; k < outputs; ++k) row[k] += x[i] * weight[k];
+        for (int64_t e = start; e < end; ++e) {
+            int64_t* const row = sums + (columns.dense() ? first + e - start : columns.indices[e]) * outputs;
+            for (int64_t k = 0; k < outputs; ++k) row[k] += columns.values[e] * weight[k];
         }
     }
 }

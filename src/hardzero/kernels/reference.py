@@ -8,6 +8,7 @@ numbers, hence the same in any order.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.int32]
+Run = tuple[int, NDArray[np.int32], NDArray[np.int32], FloatArray]
+"""What a column adds to the rows of a matrix: its first feature; for each row a place from there on, how many
+neighbouring features it has, and their value."""
 
 # log 2 in two parts, the first with so few bits that whole multiples of it are exact.
 _LOG2_HIGH, _LOG2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
@@ -24,8 +28,8 @@ _TERMS = [1.0 / math.factorial(k) for k in range(11, -1, -1)]
 _LEAST_EXPONENT = -60.0
 _ENTRIES_AT_ONCE = 2**20
 _COLUMNS_AT_ONCE = 64
-_FEATURE_BITS = 16
-FEATURE_ONE = 2**_FEATURE_BITS
+FEATURE_BITS = 16
+FEATURE_ONE = 2**FEATURE_BITS
 
 
 def exp_of_negative(x: FloatArray) -> FloatArray:
@@ -65,7 +69,7 @@ def column_sums(columns: Any, codes: CodeArray) -> IntArray:
     if not isinstance(columns, np.ndarray):
         return np.ascontiguousarray((columns.T @ codes.astype(np.int64)).T)
     total = np.zeros((codes.shape[1], len(columns)), dtype=np.int64)
-    for rows in _pieces(columns):  # double precision adds this few products of at most 2³² exactly
+    for rows in _pieces(columns):  # double precision adds this few products of at most 2³⁶ exactly
         total += (columns[:, rows].astype(np.float64) @ codes[rows].astype(np.float64)).T.astype(np.int64)
     return total
 
@@ -115,7 +119,7 @@ def square_sums(columns: Any, codes: CodeArray) -> IntArray:
     total = np.zeros(count, dtype=np.int64)
     for j in range(count):
         rows, values = _line(columns, j)
-        squares = np.square(values.astype(np.int64)) >> _FEATURE_BITS
+        squares = np.square(values.astype(np.int64)) >> FEATURE_BITS
         total[j] = np.dot(squares, codes[rows].astype(np.int64))
     return total
 
@@ -126,20 +130,6 @@ def _line(columns: Any, j: int) -> tuple[Any, Any]:
         return slice(None), columns[j]
     part = slice(columns.indptr[j], columns.indptr[j + 1])
     return columns.indices[part], columns.data[part]
-
-
-def values_found(table: CodeArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Say which features are at their bound, at minus their bound, and elsewhere but not at zero in some row."""
-    other = np.any(table & (FEATURE_ONE - 1), axis=1)
-    return np.any(table == FEATURE_ONE, axis=1), np.any(table == -FEATURE_ONE, axis=1), other
-
-
-def packed_flags(table: CodeArray, flagged: IntArray, signs: CodeArray) -> NDArray[np.uint32]:
-    """Return in bit f whether a row has feature ``flagged[f]`` at that sign times its bound, 32 flags to a line."""
-    words = np.zeros((-(-len(flagged) // 32), table.shape[1]), dtype=np.uint32)
-    for f, (feature, sign) in enumerate(zip(flagged, signs, strict=True)):
-        words[f // 32] |= (table[feature] == sign * FEATURE_ONE).astype(np.uint32) << np.uint32(f % 32)
-    return words
 
 
 def margins(columns: Any, weights: IntArray, unit: float) -> FloatArray:
@@ -190,3 +180,13 @@ def sums_by_eights(values: FloatArray) -> FloatArray:
 def code_totals(codes: IntArray | CodeArray) -> IntArray:
     """Sum codes over all rows."""
     return np.asarray(codes.sum(axis=0, dtype=np.int64))
+
+
+def stacked_runs(columns: Sequence[Run]) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return values, features and ends of the rows of a sparse matrix: those of one row after another."""
+    firsts = np.column_stack([first + places for first, places, _, _ in columns]).ravel()
+    lengths = np.column_stack([lengths for _, _, lengths, _ in columns]).ravel()
+    values = np.column_stack([values for _, _, _, values in columns]).ravel()
+    ends = np.concatenate([[0], lengths.cumsum(dtype=np.int64)])
+    features = np.repeat(firsts - ends[:-1], lengths) + np.arange(ends[-1])
+    return np.repeat(values, lengths), features, ends[:: len(columns)]

@@ -153,11 +153,6 @@ def encodable(text: str) -> bool:
     return True
 
 
-def finite_or_none(number: float) -> float | None:
-    """Return what stands for a number that may be infinite."""
-    return float(number) if math.isfinite(number) else None
-
-
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")

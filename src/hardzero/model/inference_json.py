@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..data.bounded import FloatArray
-from .fields import Field, finite_or_none
+from ..ledger.event_json import finite_or_none
+from .fields import Field
 from .inference import AGREEMENT, Inference, VariableInference, same_variances
 
 _KEYS = ("covers", "standard_errors", "q_values")

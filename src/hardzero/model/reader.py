@@ -14,11 +14,11 @@ from .source import Label, Pair, bounds_of_schema
 from .statement_json import statement_from_field
 
 FORMAT = "hardzero-model"
-VERSION = 4
+VERSION = 5
 """What is written; every version from 1 on can be read.
 
 Version 2 added the number of rows to the privacy statement, version 3 how sure each weight is, version 4 the cut
-points of steps and how sure whole variables are."""
+points of steps and how sure whole variables are, version 5 the ledger's entry."""
 
 _KEYS = (
     "format",

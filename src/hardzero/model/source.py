@@ -19,7 +19,7 @@ from .inference import Inference
 Label = str | int | float | bool
 Pair = tuple[float, float]
 
-_STATED_ELSEWHERE = ("bounds", "classes", "variables")
+_STATED_ELSEWHERE = ("bounds", "classes", "variables", "ledger")
 _SECRET = "random_state"  # the name of a parameter; its value lets anyone subtract the noise
 
 

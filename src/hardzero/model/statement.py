@@ -7,6 +7,7 @@ import sys
 import warnings
 from dataclasses import dataclass, field
 
+from ..ledger.receipt import Receipt
 from ..privacy.budget import Neighbours
 from ..privacy.events import Event
 from .plain_text import shown
@@ -48,6 +49,8 @@ class PrivacyStatement:
         What else a reader should know.
     n_rows : int or None
         The public number of rows, by which δ is judged; None where it is not known.
+    ledger : Receipt or None
+        The entry of a ledger that the fit was charged to.
 
     Privacy
     -------
@@ -62,6 +65,7 @@ class PrivacyStatement:
     seeded: bool = False
     notes: tuple[str, ...] = field(default=())
     n_rows: int | None = None
+    ledger: Receipt | None = None
 
     @property
     def is_private(self) -> bool:
@@ -79,6 +83,8 @@ class PrivacyStatement:
         lines += [f"  - {shown(event.describe())}" for event in self.events]
         lines += ["Assumed public:"]
         lines += [f"  - {shown(assumption)}" for assumption in self.assumed_public]
+        if self.ledger is not None:
+            lines.append(f"Charged to a ledger: {shown(str(self.ledger))}")
         return "\n".join(lines)
 
     def _headline(self) -> str:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import math
-import numbers
+import re
 from typing import Any
 
-from ..privacy import accounting, events
+from ..ledger.event_json import KINDS, event_to_dict, finite_or_none
+from ..ledger.receipt import Receipt
+from ..privacy import accounting
 from ..privacy.budget import Neighbours
 from ..privacy.events import Cost, Event, Repeated
-from .fields import Field, finite_or_none
+from .fields import Field
 from .statement import PrivacyStatement
 
-# Those of the audited module and no other: a subclass from elsewhere could state any cost.
-_KINDS: dict[str, type[Event]] = {
-    name: kind
-    for name, kind in vars(events).items()
-    if isinstance(kind, type) and issubclass(kind, Event) and not inspect.isabstract(kind)
-}
 _AGREEMENT = 1e-9
 _STATEMENT_KEYS = (
     "is_private",
@@ -32,6 +27,7 @@ _STATEMENT_KEYS = (
     "notes",
 )
 _SINCE_VERSION_2 = ("n_rows",)
+_SINCE_VERSION_5 = ("ledger",)
 _FAST_ACCOUNTANTS: tuple[accounting.Accountant, ...] = ("zcdp", "exact")
 _ACCOUNTANTS: dict[str, accounting.Accountant] = {"recursion": "recursion", "paper": "pure"}
 _MOST_TIMES = {"recursion": 100_000, "paper": 20_000_000}
@@ -51,10 +47,11 @@ def statement_to_dict(statement: PrivacyStatement) -> dict[str, Any]:
         "delta": float(statement.delta),
         "neighbours": statement.neighbours.value,
         "seeded": statement.seeded,
-        "events": [_event_to_dict(event) for event in statement.events],
+        "events": [event_to_dict(event) for event in statement.events],
         "assumed_public": list(statement.assumed_public),
         "notes": list(statement.notes),
         "n_rows": statement.n_rows,
+        "ledger": None if statement.ledger is None else dataclasses.asdict(statement.ledger),
     }
 
 
@@ -74,7 +71,8 @@ def statement_from_field(field: Field, version: int, calibration: Any = None) ->
     -------
     Post-processing.
     """
-    entries = field.object(_STATEMENT_KEYS + (_SINCE_VERSION_2 if version > 1 else ()))
+    added = (_SINCE_VERSION_2 if version > 1 else ()) + (_SINCE_VERSION_5 if version > 4 else ())
+    entries = field.object(_STATEMENT_KEYS + added)
     epsilon, delta = entries["epsilon"].number_or_infinity(), entries["delta"].number()
     if epsilon < 0:
         entries["epsilon"].fail("must not be negative")
@@ -94,6 +92,7 @@ def statement_from_field(field: Field, version: int, calibration: Any = None) ->
         seeded=entries["seeded"].flag(),
         notes=tuple(line.text() for line in entries["notes"].items()),
         n_rows=None if n_rows is None or n_rows.value is None else n_rows.whole(at_least=1),
+        ledger=_receipt_from_field(entries["ledger"]) if version > 4 else None,
     )
     if math.isfinite(epsilon):
         if not statement.events:
@@ -122,26 +121,22 @@ def _is_covered(statement: PrivacyStatement, calibration: Any) -> bool:
     return accounting.spent(events, delta, _ACCOUNTANTS[calibration]).epsilon <= statement.epsilon * room
 
 
-def _event_to_dict(event: Event) -> dict[str, Any]:
-    parts = {part.name: _write_part(getattr(event, part.name)) for part in dataclasses.fields(event)}  # type: ignore[arg-type]
-    cost = {name: finite_or_none(part) for name, part in event.cost._asdict().items()}
-    return {"kind": type(event).__name__, **parts, "cost": cost}
-
-
-def _write_part(part: Any) -> Any:
-    if isinstance(part, Event):
-        return _event_to_dict(part)
-    if isinstance(part, str):
-        return part
-    return int(part) if isinstance(part, numbers.Integral) else float(part)
+def _receipt_from_field(field: Field) -> Receipt | None:
+    if field.value is None:
+        return None
+    entries = field.object(("dataset", "number", "hash"))
+    hashed = entries["hash"].text()
+    if not re.fullmatch("[0-9a-f]{64}", hashed):
+        entries["hash"].fail("must have 64 digits from 0 to f")
+    return Receipt(entries["dataset"].text(), entries["number"].whole(at_least=1), hashed)
 
 
 def _event_from_field(field: Field) -> Event:
     entries = field.entries()
     name = entries["kind"].text() if "kind" in entries else field.fail("has no kind")
-    if name not in _KINDS:
-        entries["kind"].fail(f"is unknown; known are {', '.join(sorted(_KINDS))}")
-    kind = _KINDS[name]
+    if name not in KINDS:
+        entries["kind"].fail(f"is unknown; known are {', '.join(sorted(KINDS))}")
+    kind = KINDS[name]
     parts = {part.name: str(part.type) for part in dataclasses.fields(kind)}  # type: ignore[arg-type]
     entries = field.object(("kind", *parts, "cost"))
     event = kind(**{part: _read_part(entries[part], written_as) for part, written_as in parts.items()})

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.bounded import RESIDUAL_ONE, FloatArray, IntArray
+from ..data.bounded import FloatArray, IntArray
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
-from .descent import row_squares, weighted_codes
+from .descent import descent_unit, row_squares, weighted_codes
 from .frank_wolfe import Weights
 from .problem import AnyProblem, Problem
 from .standardise import Standard
@@ -93,21 +93,23 @@ def curvature_sums(
     -------
     Sensitive. A record moves the vector by at most _ROW_ONE² in L2, up to rounding that the noise allows for.
     """
-    sums = problem.rows.total(weighted_products, standard, at, clip, limit)
+    sums = problem.rows.total(weighted_products, standard, at, clip, limit, descent_unit(problem.n_rows))
     upper = sums[np.triu_indices(len(sums))]
     return Sensitive(np.rint(upper * _triangle_weights(len(sums))).astype(np.int64))
 
 
-def weighted_products(problem: Problem, standard: Standard, at: Weights, clip: float, limit: float) -> IntArray:
-    """Sum the weighted products of the rows in one place.
+def weighted_products(
+    problem: Problem, standard: Standard, at: Weights, clip: float, limit: float, one: int
+) -> IntArray:
+    """Sum the weighted products of the rows in one place; ``one`` stands for a curvature of 1.
 
     Privacy
     -------
     Sensitive. What a record adds depends on that record and on released values only.
     """
     squares = row_squares(problem, standard, np.ones((1, len(standard.centre)), dtype=bool))
-    _, bends = weighted_codes(problem, standard, at, squares, clip)
-    weights = np.minimum(bends * (1.0 / RESIDUAL_ONE), limit * (1 - _ROUNDING) / squares)[:, 0]
+    _, bends = weighted_codes(problem, standard, at, squares, clip, one)
+    weights = np.minimum(bends * (1.0 / one), limit * (1 - _ROUNDING) / squares)[:, 0]
     factors = np.sqrt(weights) * (_ROW_ONE / math.sqrt(limit))
     return problem.data.product_sums(factors, standard.centre, standard.scale)
 

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, CodeArray, FloatArray, IntArray
+from ..data.passes import WeighedRows
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
 from .frank_wolfe import Weights
 from .losses import Loss
-from .problem import AnyProblem, Problem, Rows
+from .problem import AnyProblem, Problem, Rows, count_rows
 from .progress import counted
 from .standardise import Standard
 
@@ -34,6 +35,9 @@ Times 2 for several classes, where a row's residuals, and those it would have wi
 _BEND_WEIGHT = 0.5
 """Curvatures enter the released vector with this weight, so that they cost next to nothing."""
 _ROUNDING = 1e-9
+_FINE_ONE = 2**20
+_LARGEST_TOTAL = MAX_ROWS * RESIDUAL_ONE
+"""Residuals that add up to no more than this leave room for features in 64 bits."""
 
 
 class Pace(NamedTuple):
@@ -48,8 +52,9 @@ class Pace(NamedTuple):
 class DescentPlan:
     """What a descent will do, from released values alone; it lands where its last steps are on average.
 
-    ``tail`` is the share of the steps that count for that; ``signs`` are 1 and -1 for features whose weights stay at
-    or above zero, or below.
+    ``one`` is the whole number that stands for a residual of 1, see `descent_unit`; ``sigma`` is in these units.
+    ``tail`` is the share of the steps that count for the landing; ``signs`` are 1 and -1 for features whose weights
+    stay at or above zero, or below.
 
     Privacy
     -------
@@ -59,6 +64,7 @@ class DescentPlan:
     steps: int
     rate: float
     clip: float
+    one: int
     sigma: int
     mask: NDArray[np.bool_]
     tail: float
@@ -110,6 +116,34 @@ class Path:
     landing: Landing
 
 
+def descent_unit(n_rows: int) -> int:
+    """Return the whole number that stands for a residual of 1 in descents, by the public number of rows.
+
+    Descents round residuals towards zero, which takes the more off a rare class the coarser the unit is. 64-bit sums
+    leave room for one sixteen times as fine as ``RESIDUAL_ONE`` where there are at most 2²⁶ rows.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return _FINE_ONE if n_rows * _FINE_ONE <= _LARGEST_TOTAL else RESIDUAL_ONE
+
+
+def refuse_more_rows(counted: int, one: int) -> None:
+    """Raise an error if sums over so many rows could leave 64-bit integers, ``one`` standing for a residual of 1.
+
+    Where the public number of rows is a stated one, the unit that goes with it may be too fine for the true number.
+
+    Privacy
+    -------
+    Sensitive: that there is an error depends on the true number of rows.
+    """
+    most = _LARGEST_TOTAL // one
+    if counted > most:
+        cure = "" if most == MAX_ROWS else f" beside so small an n_rows; state one above {most}"
+        raise ValueError(f"there are more than {most} rows, which cannot be summed exactly{cure}")
+
+
 def prepare_descent(
     loss: Loss,
     standard: Standard,
@@ -128,13 +162,14 @@ def prepare_descent(
     squares = np.maximum((standard.spread * mask).sum(axis=1), 0.1) + 1.0  # of a row's length; 1 for the intercept
     clip = _CLIP * loss.residual_norm**2 * math.sqrt(float(squares.mean()))
     rate = loss.intercept_rate / (n_rows * float(squares.max()))
+    one = descent_unit(n_rows)
     # For every coordinate: rounding to whole numbers on either side, and the linear map in double precision, whose
     # error grows with the true number of rows; that may be secret, so the largest table is allowed for.
-    slack = math.ceil((2 + MAX_ROWS * 2.0**-28) * math.sqrt(int(mask.sum()) + 2 * loss.outputs))
+    slack = math.ceil((2 + _LARGEST_TOTAL * 2.0**-44) * math.sqrt(int(mask.sum()) + 2 * loss.outputs))
     length = math.hypot(clip, _BEND_WEIGHT * loss.bend_norm)
-    sigma = math.ceil(pace.noise * (contributions * math.ceil(length * RESIDUAL_ONE) + slack))
+    sigma = math.ceil(pace.noise * (contributions * math.ceil(length * one) + slack))
     known = np.zeros(mask.shape[1], dtype=np.int8) if signs is None else np.array(signs, dtype=np.int8)
-    return DescentPlan(pace.steps, rate, clip, sigma, mask, pace.tail, known)
+    return DescentPlan(pace.steps, rate, clip, one, sigma, mask, pace.tail, known)
 
 
 def noisy_descent(problem: AnyProblem, standard: Standard, start: Weights, plan: DescentPlan, source: Source) -> Path:
@@ -146,6 +181,7 @@ def noisy_descent(problem: AnyProblem, standard: Standard, start: Weights, plan:
     ``plan.clip`` in L2 to the part of weights and intercepts, and half its curvature to the rest.
     Proof: docs/proofs/select-refit.md.
     """
+    refuse_more_rows(count_rows(problem.rows), plan.one)
     rows = problem.rows.then(descent_rows, standard, plan.mask)
     coef, intercept = start.coef * plan.mask, start.intercept
     speed = Weights(np.zeros_like(coef), np.zeros_like(intercept))
@@ -182,7 +218,7 @@ class _Record:
         self._step += 1
 
     def path(self) -> Path:
-        noise = self._plan.sigma / RESIDUAL_ONE
+        noise = self._plan.sigma / self._plan.one
         error = noise / _BEND_WEIGHT / math.sqrt(self._step)
         bend = np.maximum(self._bend / self._step - error, error / 2)
         count = self._step - self._first
@@ -222,18 +258,27 @@ def row_squares(problem: Problem, standard: Standard, mask: NDArray[np.bool_]) -
 
 
 def weighted_codes(
-    problem: Problem, standard: Standard, at: Weights, squares: FloatArray, clip: float
+    problem: Problem, standard: Standard, at: Weights, squares: FloatArray, clip: float, one: int
 ) -> tuple[CodeArray, CodeArray]:
     """Residuals and curvatures as whole numbers, of rows weighted so that no gradient is longer than ``clip``.
+
+    ``one`` stands for 1.
 
     Privacy
     -------
     Sensitive. A row's codes depend on that row and on released values only, its weight not on its label.
     """
+    coef, weighed = _weighed(problem, standard, at, squares, clip, one)
+    return kernels.weighted_codes(problem.data.margins(coef), *weighed)
+
+
+def _weighed(
+    problem: Problem, standard: Standard, at: Weights, squares: FloatArray, clip: float, one: int
+) -> tuple[FloatArray, WeighedRows]:
+    """Weights of the features as they are, and what decides on codes beside the margins by these weights."""
     coef = at.coef / standard.scale
-    margins, offset = problem.data.margins(coef), at.intercept - coef @ standard.centre
-    limit = clip * (1 - _ROUNDING)
-    return kernels.weighted_codes(margins, offset, problem.targets, squares, limit, RESIDUAL_ONE)
+    offset, limit = at.intercept - coef @ standard.centre, clip * (1 - _ROUNDING)
+    return coef, WeighedRows(offset, problem.targets, squares, limit, one)
 
 
 class DescentRows(NamedTuple):
@@ -259,7 +304,7 @@ def descent_rows(problem: Problem, standard: Standard, mask: NDArray[np.bool_]) 
     return DescentRows(problem.on(problem.data.packed()), standard, row_squares(problem, standard, mask))
 
 
-def code_sums(rows: DescentRows, at: Weights, clip: float) -> IntArray:
+def code_sums(rows: DescentRows, at: Weights, clip: float, one: int) -> IntArray:
     """Sum the weighted codes of the rows in one place: residuals times features, residuals, curvatures.
 
     Privacy
@@ -267,9 +312,9 @@ def code_sums(rows: DescentRows, at: Weights, clip: float) -> IntArray:
     Sensitive. What a record adds depends on that record and on released values only.
     """
     problem, standard, squares = rows
-    residuals, bends = weighted_codes(problem, standard, at, squares, clip)
-    totals = kernels.code_totals(residuals), kernels.code_totals(bends)
-    return np.concatenate([problem.data.gradient(residuals).ravel(), *totals])
+    coef, weighed = _weighed(problem, standard, at, squares, clip, one)
+    gradient, *totals = problem.data.weighted_sums(coef, weighed)
+    return np.concatenate([gradient.ravel(), *totals])
 
 
 def weighted_sums(rows: Rows, standard: Standard, at: Weights, plan: DescentPlan) -> Sensitive[IntArray]:
@@ -280,9 +325,9 @@ def weighted_sums(rows: Rows, standard: Standard, at: Weights, plan: DescentPlan
     Privacy
     -------
     Sensitive. A record moves the vector by at most ``plan.clip`` in the part of weights and intercepts, and by half
-    its curvatures in the rest, in units of 1/RESIDUAL_ONE. Proof: docs/proofs/select-refit.md.
+    its curvatures in the rest, in units of 1/``plan.one``. Proof: docs/proofs/select-refit.md.
     """
-    return Sensitive(_standardised_sums(rows.total(code_sums, at, plan.clip), standard, plan.mask))
+    return Sensitive(_standardised_sums(rows.total(code_sums, at, plan.clip, plan.one), standard, plan.mask))
 
 
 def _standardised_sums(sums: IntArray, standard: Standard, mask: NDArray[np.bool_]) -> IntArray:
@@ -296,7 +341,7 @@ def _standardised_sums(sums: IntArray, standard: Standard, mask: NDArray[np.bool
 
 def _noisy_gradient(sums: Sensitive[IntArray], plan: DescentPlan, source: Source) -> tuple[Weights, FloatArray]:
     """Release the sums, and put them back into the places of weights, intercepts and curvatures."""
-    released = mechanisms.gaussian(sums, plan.sigma, source) / RESIDUAL_ONE
+    released = mechanisms.gaussian(sums, plan.sigma, source) / plan.one
     inside, outputs = int(plan.mask.sum()), len(plan.mask)
     coef = np.zeros(plan.mask.shape)
     coef[plan.mask] = released[:inside]

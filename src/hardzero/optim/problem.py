@@ -136,3 +136,17 @@ class ScatteredProblem:
 
 
 AnyProblem = Problem | ScatteredProblem
+
+
+def count_rows(rows: Rows) -> int:
+    """Count the rows of problems in all places.
+
+    Privacy
+    -------
+    Sensitive, unless the number of rows is public.
+    """
+    return int(np.sum(rows.total(_row_count)))
+
+
+def _row_count(problem: Problem) -> IntArray:
+    return np.array([problem.data.n_rows], dtype=np.int64)

@@ -122,8 +122,13 @@ def write_report(
 
 @cache
 def _template() -> Any:
+    return environment().get_template("report.html.j2")
+
+
+def environment() -> Any:
+    """Return how templates are read: everything escaped, nothing unknown."""
     jinja2 = require("jinja2", "report")
-    environment = jinja2.Environment(
+    return jinja2.Environment(
         loader=jinja2.PackageLoader("hardzero.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -131,7 +136,6 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html.j2")
 
 
 def _printable(value: Any) -> Any:

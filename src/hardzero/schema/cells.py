@@ -193,7 +193,7 @@ def _encode_numbers(column: Numeric, cells: Any, missing_values: tuple[str, ...]
     np.clip(numbers, column.lower, column.upper, out=numbers)
     value = np.clip((numbers - feature.offset) / feature.scale, -1.0, 1.0)  # again, for rounding
     value[missing] = 0.0
-    return _single(np.zeros(len(value)), value, missing, outside, unknown)
+    return _single(np.zeros(len(value), np.int32), value, missing, outside, unknown)
 
 
 def _encode_categories(column: Categorical, cells: Any, missing_values: tuple[str, ...]) -> EncodedColumn:
@@ -209,12 +209,13 @@ def _encode_categories(column: Categorical, cells: Any, missing_values: tuple[st
 def _encode_ranks(codes: PlaceArray, scale: float) -> EncodedColumn:
     # A rank that nobody knows is no better than none at all.
     value = np.where(codes < 0, 0, codes) / scale
-    return _single(np.zeros(len(codes)), value, codes < 0, _nowhere(codes), codes == _UNKNOWN)
+    return _single(np.zeros(len(codes), np.int32), value, codes < 0, _nowhere(codes), codes == _UNKNOWN)
 
 
 def _single(position: NDArray[Any], value: FloatArray, missing: Mask, outside: Mask, unknown: Mask) -> EncodedColumn:
     """One feature in each row, unless its value is zero."""
-    return EncodedColumn(position.astype(np.int32), (value != 0).astype(np.int32), value, missing, outside, unknown)
+    position = position.astype(np.int32, copy=False)
+    return EncodedColumn(position, (value != 0).astype(np.int32), value, missing, outside, unknown)
 
 
 def _steps(reached: NDArray[np.integer], missing: Mask, outside: Mask, unknown: Mask) -> EncodedColumn:

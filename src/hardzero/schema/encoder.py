@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from .. import kernels
 from ..data.variables import Kind, Variables
 from . import cells
 from .cells import EncodingError, FloatArray, Mask
@@ -308,15 +309,6 @@ def _refuse_unknown_labels(target: str, unknown: Mask) -> None:
 def _stack(columns: Mapping[str, cells.EncodedColumn], variables: Sequence[str]) -> CsrArray:
     """Put runs side by side, those of one row after another, so that their order is that of the matrix."""
     starts = {name: len(variables) - 1 - place for place, name in enumerate(reversed(variables))}
-    firsts = np.column_stack([starts[name] + column.position for name, column in columns.items()])
-    values = np.column_stack([column.value for column in columns.values()])
-    lengths = np.column_stack([column.length for column in columns.values()]).ravel()
-    ends = np.concatenate([[0], lengths.cumsum(dtype=np.int64)])
-    index_type = np.int32 if ends[-1] < 2**31 else np.int64
-    shifts = (firsts.ravel() - ends[:-1]).astype(index_type)  # from the place of an entry to that of its feature
-    entries: FloatArray = np.repeat(values.ravel(), lengths)
-    indices = np.repeat(shifts, lengths) + np.arange(len(entries), dtype=index_type)
-    return sparse.csr_array(
-        (entries, indices.astype(index_type), ends[:: len(columns)].astype(index_type)),
-        shape=(len(values), len(variables)),
-    )
+    runs = [(starts[name], column.position, column.length, column.value) for name, column in columns.items()]
+    parts = kernels.stacked_runs(runs)
+    return sparse.csr_array(parts, shape=(len(parts[2]) - 1, len(variables)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -36,6 +37,9 @@ def connected(scheduler: str) -> Iterator[Any]:
     Data-independent.
     """
     distributed = require("distributed", "dask")
+    # What goes wrong is said in our own words, and by nobody beside.
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL)
     try:
         client = distributed.Client(scheduler, timeout=_ANSWER_WITHIN, direct_to_workers=True, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -39,6 +39,7 @@ def facts(model: FittedModel) -> dict[str, Any]:
         "neighbours": privacy.neighbours.value,
         "seeded": privacy.seeded,
         "weaknesses": list(privacy.weaknesses),
+        "ledger": None if privacy.ledger is None else vars(privacy.ledger),
         "classes": list(model.classes),
         "features": len(model.features),
         "kept": [model.features[j].name for j in model.kept],

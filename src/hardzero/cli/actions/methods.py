@@ -25,6 +25,7 @@ _TAKEN = (
     "neighbours",
     "n_rows",
     "random_state",
+    "ledger",
     "prune",
     "solver",
     "count_solver",
