@@ -47,8 +47,10 @@ def plan(
         How many rows there will be.
     n_features : int, optional
         How many features there are; needed unless there is a schema.
-    epsilon, delta : float
-        The budget; delta is n^-1.5 by default.
+    epsilon : float, default=1.0
+        The budget.
+    delta : float, optional
+        The guarantee's δ, n^-1.5 by default.
     neighbours : {"zero-out", "replace-one", "add-remove"}, default="zero-out"
         The relation that the guarantee is about.
     schema : Schema, optional
@@ -114,7 +116,17 @@ def needed_epsilon(
         The effect: the factor on the odds of having a category, or from a number's lower to its upper bound.
     share : float, optional
         The share of rows that have the category; a number if not given.
-    delta, neighbours, schema, supposed, repeats, random_state
+    delta : float, optional
+        As in `plan`.
+    neighbours : {"zero-out", "replace-one", "add-remove"}, default="zero-out"
+        As in `plan`.
+    schema : Schema, optional
+        As in `plan`.
+    supposed : Supposed, optional
+        As in `plan`.
+    repeats : int, default=40
+        As in `plan`.
+    random_state : int, default=0
         As in `plan`.
 
     Returns
@@ -150,9 +162,23 @@ def needed_rows(
     ----------
     n_features : int, optional
         How many features there are; needed unless there is a schema.
-    odds_ratio, share : float
+    odds_ratio : float
         The effect, as in `needed_epsilon`.
-    epsilon, delta, neighbours, schema, supposed, repeats, random_state
+    share : float, optional
+        The share of rows that have the category; a number if not given.
+    epsilon : float, default=1.0
+        The budget.
+    delta : float, optional
+        As in `plan`.
+    neighbours : {"zero-out", "replace-one", "add-remove"}, default="zero-out"
+        As in `plan`.
+    schema : Schema, optional
+        As in `plan`.
+    supposed : Supposed, optional
+        As in `plan`.
+    repeats : int, default=40
+        As in `plan`.
+    random_state : int, default=0
         As in `plan`.
 
     Returns

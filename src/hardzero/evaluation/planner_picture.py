@@ -100,7 +100,9 @@ def _known(points: Iterable[tuple[float, float | None]]) -> tuple[tuple[float, f
 
 def _panel(title: str, curves: Sequence[_Curve], epsilons: tuple[float, ...], left: float, mark: str) -> str:
     values = [value for curve in curves for _, value in curve.points]
-    ticks = _round_numbers(min(values, default=0.0), max(values, default=1.0))
+    ticks = _round_numbers(min(values, default=1.0), max(values, default=2.0))
+    if mark:  # odds ratios start at 1
+        ticks = [1.0, *(tick for tick in ticks if tick > 1)]
     axes = _Axes(left, epsilons, ticks[0], ticks[-1])
     parts = [f'<text x="{left:g}" y="44" font-weight="600">{escape(title)}</text>']
     parts += [_grid_line(axes, tick, f"{mark}{tick:g}") for tick in ticks]
