@@ -1,4 +1,4 @@
-"""The planner: rehearsals are fits, sums over stand-ins are sums over records, limits are where they are said to be."""
+"""The planner: rehearsals are fits, sums over stand-ins are sums over records, limits are where they are said."""
 
 import json
 import math

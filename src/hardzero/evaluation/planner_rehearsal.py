@@ -198,7 +198,7 @@ class World:
         chosen = widest[np.linspace(0, len(widest) - 1, self.supposed.effects).round().astype(np.intp)]
         weights = np.zeros(len(spreads))
         weights[chosen] = size * (-1.0) ** np.arange(len(chosen))
-        return np.divide(weights, spreads, out=np.zeros(len(spreads)), where=spreads > 0)
+        return np.asarray(np.divide(weights, spreads, out=np.zeros(len(spreads)), where=spreads > 0))
 
 
 def _crossing(rising: Callable[[float], float], wanted: float, low: float, high: float) -> float:
