@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.bounded import FloatArray
-from ..model.inference import reach_of
+from ..model.inference import Ends, reach_of
 from .planner_rehearsal import Probe, Terms, World, rehearse, spread_of
-from .planner_search import Effort, Outcomes, Steepness, limits
+from .planner_search import Effort, Outcomes, limits
 
 SHARES: tuple[float | None, ...] = (None, 0.2, 0.05, 0.01)
 """Kinds of features whose smallest effect is told: a number, and categories that such shares of the rows have."""
@@ -23,7 +23,8 @@ LARGEST = 30.0
 """Odds ratios beyond this are not looked for."""
 _MOST_REHEARSALS = 4
 """So many rehearsals for each repeat at most, where not all features fit into one."""
-_BY_SIZE, _BY_TERMS = Steepness(5.0, 0.4), Steepness(2.5, 0.6)
+_BY_SIZE, _BY_TERMS = 6.0, 3.0
+"""How fast clearness rises with the logarithms of sizes, and of ε or rows."""
 _CLEARLY, _CURVATURE, _ROOM = 6.0, 0.15, 0.5
 """A first guess: effects of so many standard errors are found, the curvature by the margin being the second, and
 gradients as long as the third times a row."""
@@ -95,16 +96,16 @@ class Probing:
         errors: list[list[float]] = [[] for _ in SHARES]
         largest = np.log([wanted_size(LARGEST, share) for share in SHARES])
 
-        def attempt(at: FloatArray, width: float, number: int) -> Outcomes:
+        def attempt(at: FloatArray, away: Ends, number: int) -> Outcomes:
             rng = np.random.default_rng([self.seed, number, 1])
             kinds = self.kinds(np.exp(at), number)
-            places = np.minimum(at[kinds] + width * rng.uniform(-1, 1, len(kinds)), largest[kinds])
+            places = np.minimum(at[kinds] + rng.uniform(*away, len(kinds)), largest[kinds])
             probes = [Probe(SHARES[kind], math.exp(place)) for kind, place in zip(kinds, places, strict=True)]
             seen = rehearse(self.world, terms, self.strength, probes, [self.seed, number, 2])
             for kind, error in zip(kinds, seen.errors, strict=True):
                 if not math.isnan(error):
                     errors[kind].append(float(error))
-            return Outcomes(kinds, places, seen.found)
+            return Outcomes(kinds, places, seen.clearness)
 
         guesses = np.full(len(SHARES), math.log(_CLEARLY * self._error(terms)))
         logs = limits(attempt, guesses, largest, _effort(repeats), _BY_SIZE)
@@ -122,12 +123,12 @@ class Probing:
         lowest, guess, highest = among
         probes = [Probe(share, size)] * len(self.kinds(np.array([size]), 0))
 
-        def attempt(near: FloatArray, width: float, number: int) -> Outcomes:
+        def attempt(near: FloatArray, away: Ends, number: int) -> Outcomes:
             rng = np.random.default_rng([self.seed, number, 3])
-            place = float(np.clip(near[0] + 2 * width * rng.uniform(-1, 1), math.log(lowest), math.log(highest)))
+            place = float(np.clip(near[0] + 2 * rng.uniform(*away), math.log(lowest), math.log(highest)))
             seen = rehearse(self.world, at(math.exp(place)), self.strength, probes, [self.seed, number, 4])
             kinds = np.zeros(len(probes), dtype=np.intp)
-            return Outcomes(kinds, np.full(len(probes), place), seen.found)
+            return Outcomes(kinds, np.full(len(probes), place), seen.clearness)
 
         (found,) = limits(
             attempt, np.array([math.log(guess)]), np.array([math.log(highest)]), _effort(repeats), _BY_TERMS

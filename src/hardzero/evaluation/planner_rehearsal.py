@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -38,6 +38,7 @@ MOST_FEATURES = 20_000
 _MOST_CELLS, _FEWEST_ROWS = 2**25, 1024
 _HALVINGS = 40
 _STRONGEST = 200.0
+_SMALLEST = 1e-300
 _RIDGE, _NEWTON_STEPS = 1.0, 8
 _MOST_WITHOUT_PRIVACY = 1000
 """With more features than this no fit without privacy is shown: it would take longer than all others together."""
@@ -225,10 +226,9 @@ class Rehearsal:
 
     Attributes
     ----------
-    found : array of bool
-        Which probes were kept and called reliable.
-    kept : array of bool
-        Which were kept.
+    clearness : array
+        How clearly each probe was found, in standard deviations of its false-discovery rate from what is called
+        reliable; below 0 it was not.
     errors : array
         Standard errors of the probes' weights, by one standard deviation of each; NaN where one was dropped.
     accuracy : float
@@ -237,11 +237,15 @@ class Rehearsal:
         The same of a model fitted to the same rows without privacy; NaN unless it was asked for.
     """
 
-    found: NDArray[np.bool_]
-    kept: NDArray[np.bool_]
+    clearness: FloatArray
     errors: FloatArray
     accuracy: float
-    plain_accuracy: float = field(default=math.nan)
+    plain_accuracy: float
+
+    @property
+    def found(self) -> NDArray[np.bool_]:
+        """Which probes were kept and called reliable."""
+        return self.clearness >= 0
 
 
 def rehearse(
@@ -291,13 +295,18 @@ def _judged(
     count, spreads = len(probes), np.array([probe.spread for probe in probes])
     last = slice(X.shape[1] - count, None)
     kept = fitted.coef[0, last] != 0
-    found, errors = np.zeros(count, dtype=bool), np.full(count, np.nan)
+    rates, errors = np.ones(count), np.full(count, np.nan)
     if fitted.evidence is not None:
-        found = kept & (fitted.evidence.q_value[0, last] <= FALSE_DISCOVERY_RATE)
+        rates = np.where(kept, fitted.evidence.q_value[0, last], 1.0)
         errors = np.where(kept, fitted.evidence.standard_error[0, last] * spreads, np.nan)
     accuracy = _accuracy(X @ fitted.coef[0] + fitted.intercept[0], chance)
     plain_accuracy = math.nan if plain is None else _accuracy(X @ plain[:-1] + plain[-1], chance)
-    return Rehearsal(found, kept, errors, accuracy, plain_accuracy)
+    return Rehearsal(_deviations(rates) - _deviations(FALSE_DISCOVERY_RATE), errors, accuracy, plain_accuracy)
+
+
+def _deviations(rate: Any) -> Any:
+    """How many standard deviations from 0 a normal tail is about as small."""
+    return np.sqrt(-2 * np.log(np.maximum(rate, _SMALLEST)))
 
 
 def _accuracy(margin: FloatArray, chance: FloatArray) -> float:

@@ -1,46 +1,33 @@
-"""Where a chance reaches 0.9, from rehearsals that end with yes or no: sizes are tried where it seems to be."""
+"""Where a chance reaches 0.9, from rehearsals that tell how clearly something was found."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import log_ndtr, ndtri
 
 from ..data.bounded import FloatArray
+from ..model.inference import Ends
 
 WANTED = 0.9
 """How often an effect has to be found."""
-_AT_LIMIT = float(ndtri(WANTED))
-_ROUNDS = ((0.7, 0.12), (0.4, 0.24), (0.3, 0.5), (0.25, 0.75), (0.2, 1.0))
-"""How far from where the limit seems to be sizes are tried, as logarithms, and the share of the effort after that."""
+_WIDE, _NARROW, _NEAR = (-0.7, 0.7), (-0.4, 0.4), (-0.2, 0.25)
+_ROUNDS = ((_WIDE, 0.1), (_NARROW, 0.2), (_NEAR, 0.45), (_NEAR, 0.7), (_NEAR, 1.0))
+"""How far below and above where the limit seems to be logarithms are tried, and the share of the effort then."""
 _FIRST = 2
 """Rounds that only look where to look: with sizes far from their limits other effects are found otherwise."""
-_DOUBT = 1.5
-"""Standard deviation of the first guess, as a logarithm."""
+_BEFOREHAND = 0.5
+"""The expected steepness counts as much as outcomes whose squared distances from their mean add up to this."""
 
 
 class Outcomes(NamedTuple):
-    """What was tried: of which kind, at which logarithm, and whether it was found."""
+    """What was tried: of which kind, at which logarithm, and how clearly it was found; below 0 it was not."""
 
     kinds: NDArray[np.intp]
     places: FloatArray
-    found: NDArray[np.bool_]
-
-
-class Steepness(NamedTuple):
-    """How fast a chance rises with the logarithm, in standard deviations: what to expect, and how sure that is."""
-
-    likely: float
-    doubt: float
-
-
-Attempt = Callable[[FloatArray, float, int], Outcomes]
-"""Rehearses once: near these logarithms, one for each kind, not further away than this, under this number."""
+    clearness: FloatArray
 
 
 class Effort(NamedTuple):
@@ -50,55 +37,55 @@ class Effort(NamedTuple):
     most: int
 
 
+Attempt = Callable[[FloatArray, Ends, int], Outcomes]
+"""Rehearses once: near these logarithms, one for each kind, not further below and above, under this number."""
+
+
 def limits(
-    attempt: Attempt, guesses: FloatArray, highest: FloatArray, effort: Effort, steep: Steepness
+    attempt: Attempt, guesses: FloatArray, highest: FloatArray, effort: Effort, steepness: float
 ) -> FloatArray:
     """Return the logarithms at which chances reach 0.9, one for each kind; infinite beyond ``highest``.
 
+    ``steepness`` is how fast clearness is expected to rise with the logarithm.
+
     Privacy
     -------
     Data-independent.
     """
-    nothing = Outcomes(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0, dtype=bool))
-    seen, at, number = [nothing], np.minimum(guesses, highest), 0
-    for place, (width, share) in enumerate(_ROUNDS):
-        while number < effort.most * share and _fewest(_all(seen), len(at)) < effort.enough * share:
-            seen.append(attempt(at, width, number))
+    seen, at, number, first = list[Outcomes](), np.minimum(guesses, highest), 0, 0
+    for place, (away, share) in enumerate(_ROUNDS):
+        first = len(seen) if place <= _FIRST else first
+        while number < effort.most * share and _fewest(seen, len(at)) < effort.enough * share:
+            seen.append(attempt(at, away, number))
             number += 1
-        if place == _FIRST - 1:
-            first, guesses = len(seen), at
-        used = seen if place < _FIRST else seen[first:]
-        fitted = likeliest_limits(_all(used), guesses, steep) if used else at
-        at = np.minimum(fitted, highest)
-    return np.where(fitted < highest, fitted, np.inf)
+        found = likely_limits(seen[first:], at, steepness)
+        at = np.minimum(found, highest)
+    return np.where(found < highest, found, np.inf)
 
 
-def _all(seen: Sequence[Outcomes]) -> Outcomes:
-    return Outcomes(*(np.concatenate(parts) for parts in zip(*seen, strict=True)))
+def likely_limits(seen: Sequence[Outcomes], guesses: FloatArray, steepness: float) -> FloatArray:
+    """Return for each kind the logarithm at which nine outcomes of ten would have been found.
 
-
-def _fewest(seen: Outcomes, kinds: int) -> int:
-    """How many outcomes there are of the kind that was tried least."""
-    return int(np.bincount(seen.kinds, minlength=kinds).min())
-
-
-def likeliest_limits(outcomes: Outcomes, guesses: FloatArray, steep: Steepness) -> FloatArray:
-    """Fit Φ(z + s·(x - limit)) to the outcomes of each kind, at x: z = Φ⁻¹(0.9), s their steepness.
+    Every outcome tells where it would just have been found, as clearness rises with the logarithm: the limit is the
+    0.9-quantile of these. A kind of which there is no outcome keeps its guess.
 
     Privacy
     -------
     Data-independent.
     """
-    return np.array([_likeliest(outcomes, kind, guess, steep) for kind, guess in enumerate(guesses)])
+    result = np.array(guesses, dtype=np.float64)
+    for kind in range(len(guesses)):
+        places, clearness = (
+            np.concatenate([one[part][one.kinds == kind] for one in seen] or [np.zeros(0)]) for part in (1, 2)
+        )
+        if len(places):
+            away = places - places.mean()
+            rise = (away @ clearness + _BEFOREHAND * steepness) / (away @ away + _BEFOREHAND)
+            result[kind] = np.quantile(places - clearness / max(rise, steepness / 2), WANTED)
+    return result
 
 
-def _likeliest(outcomes: Outcomes, kind: int, guess: float, steep: Steepness) -> float:
-    own = outcomes.kinds == kind
-    places, signs = outcomes.places[own], np.where(outcomes.found[own], 1.0, -1.0)
-
-    def surprise(values: FloatArray) -> float:
-        limit, steepness = values
-        before = ((limit - guess) / _DOUBT) ** 2 + ((steepness - math.log(steep.likely)) / steep.doubt) ** 2
-        return float(before / 2 - log_ndtr(signs * (_AT_LIMIT + math.exp(steepness) * (places - limit))).sum())
-
-    return float(minimize(surprise, [guess, math.log(steep.likely)], method="L-BFGS-B").x[0])
+def _fewest(seen: Sequence[Outcomes], kinds: int) -> int:
+    """How many outcomes there are of the kind that was tried least."""
+    counts = (np.bincount(one.kinds, minlength=kinds) for one in seen)
+    return int(np.min(sum(counts, start=np.zeros(kinds))))
