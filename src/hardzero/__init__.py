@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from .estimators import *  # noqa: F403
     from .estimators._repeats import RepeatedFitWarning
     from .evaluation import evaluate, fit_and_evaluate
+    from .evaluation.planner import needed_epsilon, needed_rows, plan
+    from .evaluation.planner_forecast import Forecast
+    from .evaluation.planner_tables import Supposed
     from .ledger.ledger import Ledger
     from .ledger.store import LedgerError
     from .methods.private_lasso import paper_iterations
@@ -28,6 +31,7 @@ __all__ = [
     "Evaluation",
     "ExactSolver",
     "FittedModel",
+    "Forecast",
     "Inference",
     "Ledger",
     "LedgerError",
@@ -36,11 +40,15 @@ __all__ = [
     "PrivacyStatement",
     "RepeatedFitWarning",
     "Schema",
+    "Supposed",
     "WeakGuaranteeWarning",
     "evaluate",
     "fit_and_evaluate",
     "load_schema",
+    "needed_epsilon",
+    "needed_rows",
     "paper_iterations",
+    "plan",
 ]
 __all__ += estimators.__all__
 
@@ -51,6 +59,7 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "Evaluation": "model.evaluation",
     "ExactSolver": "optim.optimum",
     "FittedModel": "model",
+    "Forecast": "evaluation.planner_forecast",
     "Inference": "model.inference",
     "Ledger": "ledger.ledger",
     "LedgerError": "ledger.store",
@@ -59,11 +68,15 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "PrivacyStatement": "model.statement",
     "RepeatedFitWarning": "estimators._repeats",
     "Schema": "schema",
+    "Supposed": "evaluation.planner_tables",
     "WeakGuaranteeWarning": "model.statement",
     "evaluate": "evaluation",
     "fit_and_evaluate": "evaluation",
     "load_schema": "schema",
+    "needed_epsilon": "evaluation.planner",
+    "needed_rows": "evaluation.planner",
     "paper_iterations": "methods.private_lasso",
+    "plan": "evaluation.planner",
 }
 
 _RENAMED = {"SparsePrivateRegression": "SparsifierRegression"}

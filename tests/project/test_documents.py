@@ -61,6 +61,7 @@ def test_docstring_examples(module):
     [
         ("guide.md", 3, "1.62"),  # what the published noise guarantees under replace-one
         ("baselines.md", 1, "zero-out neighbours"),
+        ("planning.md", 1, "called reliable with probability 0.9"),
     ],
 )
 def test_a_pages_blocks_run_one_after_the_other(page, blocks, printed, capsys):

@@ -1,4 +1,4 @@
-"""How good a model is, told privately: what a table of rows says about it, under a guarantee for these rows."""
+"""What a fit will be worth, before a record is read, and how good a model is, told privately under a guarantee."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -7,13 +7,30 @@ if TYPE_CHECKING:
     from ..model.evaluation import Evaluation
     from .assess import evaluate
     from .holdout import fit_and_evaluate
+    from .planner import needed_epsilon, needed_rows, plan
+    from .planner_forecast import Forecast
+    from .planner_tables import Supposed
 
-__all__ = ["Evaluation", "evaluate", "fit_and_evaluate"]
+__all__ = [
+    "Evaluation",
+    "Forecast",
+    "Supposed",
+    "evaluate",
+    "fit_and_evaluate",
+    "needed_epsilon",
+    "needed_rows",
+    "plan",
+]
 
 _HOME_OF = {
     "Evaluation": "..model.evaluation",
+    "Forecast": ".planner_forecast",
+    "Supposed": ".planner_tables",
     "evaluate": ".assess",
     "fit_and_evaluate": ".holdout",
+    "needed_epsilon": ".planner",
+    "needed_rows": ".planner",
+    "plan": ".planner",
 }
 
 if not TYPE_CHECKING:  # loaded when first used

@@ -1,0 +1,326 @@
+"""Rehearsals: the real method, fitted to made-up records of which the truth is known.
+
+A row may stand for many records, so that a rehearsal of a million takes no longer than one of some thousands: sums
+over rows are multiplied, and targets, in place of 0 and 1, are the row's probability plus as much chance as so many
+labels have on average. Sums then have the mean and the variance that they would have with all records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds, FloatArray, IntArray
+from ..data.variables import Variables
+from ..methods.plans import default_delta
+from ..methods.select_refit import rows_of_classes, select_and_refit
+from ..methods.select_refit_plan import SelectRefitPlan, plan_select_refit
+from ..model.inference import FALSE_DISCOVERY_RATE
+from ..optim.frank_wolfe import Weights
+from ..optim.losses import Logistic
+from ..optim.problem import Problem, ScatteredProblem
+from ..optim.standardise import shrunk_moments
+from ..privacy.budget import Budget, Neighbours
+from ..privacy.randomness import SeededSource
+from .planner_tables import MadeUpTable, Supposed, with_probes
+
+MOST_ROWS = 4096
+"""Rows of a rehearsal; each stands for several records where there are more."""
+MOST_FEATURES = 20_000
+"""Tables with more features are not rehearsed: too few of their rows would fit into the memory."""
+_MOST_CELLS, _FEWEST_ROWS = 2**25, 1024
+_HALVINGS = 40
+_STRONGEST = 200.0
+_SMALLEST = 1e-300
+_RIDGE, _NEWTON_STEPS = 1.0, 8
+_MOST_WITHOUT_PRIVACY = 1000
+"""With more features than this no fit without privacy is shown: it would take longer than all others together."""
+
+
+@dataclass(frozen=True)
+class StandIns:
+    """Rows, or something made from them, each of which stands for ``each`` records, some of class 1.
+
+    Privacy
+    -------
+    Data-independent: all of it is made up.
+    """
+
+    state: Any
+    each: float
+    positives: float
+
+    def total(self, function: Callable[..., IntArray], *arguments: Any) -> IntArray:
+        """Sum over all records; labels are no whole numbers here, so that they are counted beforehand."""
+        sums = np.asarray(self.each * function(self.state, *arguments), dtype=np.float64)
+        if function is shrunk_moments:
+            sums[-1] = self.positives * FEATURE_ONE * RESIDUAL_ONE
+        elif function is rows_of_classes:
+            sums[-1] = self.positives
+        return np.rint(sums).astype(np.int64)
+
+    def then(self, function: Callable[..., Any], *arguments: Any) -> StandIns:
+        """Keep what a function makes of the rows."""
+        return StandIns(function(self.state, *arguments), self.each, self.positives)
+
+    def change(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Let a function change what is kept."""
+        function(self.state, *arguments)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How many rows there will be, and under which guarantee; δ is n^-1.5 unless stated.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+
+    n_rows: int
+    epsilon: float
+    delta: float | None = None
+    neighbours: Neighbours = Neighbours.ZERO_OUT
+
+    @property
+    def budget(self) -> Budget:
+        """The whole budget of the fit."""
+        return Budget.asked(self.epsilon, default_delta(self.n_rows) if self.delta is None else self.delta)
+
+    def plan(self, table: MadeUpTable, probes: int = 0) -> SelectRefitPlan:
+        """Return what a fit of the table will do, with so many features put beside it."""
+        return _planned(self, table.beside(probes).n_features + probes, with_probes(table.variables, probes))
+
+
+@lru_cache(maxsize=256)
+def _planned(terms: Terms, features: int, variables: Variables | None) -> SelectRefitPlan:
+    return plan_select_refit(terms.budget, terms.neighbours, terms.n_rows, features, outputs=1, variables=variables)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A feature with an effect of known size: an indicator that a ``share`` of the rows has, or a number.
+
+    ``size`` is the log odds ratio by one standard deviation of the feature.
+    """
+
+    share: float | None
+    size: float
+
+    @property
+    def spread(self) -> float:
+        """Its standard deviation: a number lies anywhere between -1 and 1."""
+        return spread_of(self.share)
+
+    def draw(self, rows: int, n_rows: int, rng: np.random.Generator) -> FloatArray:
+        """Make up its values; a category's share is as far off the stated one as among so many records."""
+        if self.share is None:
+            return rng.uniform(-1.0, 1.0, rows)
+        count = round(rows * float(rng.binomial(n_rows, self.share)) / n_rows)
+        return rng.permutation(np.repeat([1.0, 0.0], [count, rows - count]))
+
+
+def spread_of(share: float | None) -> float:
+    """Return the standard deviation of an indicator that a share of the rows has, or of a number in [-1, 1].
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return math.sqrt(1 / 3) if share is None else math.sqrt(share * (1 - share))
+
+
+@dataclass(frozen=True)
+class World:
+    """A table, and what is supposed of it.
+
+    Its real effects are equally strong and belong to features that spread more than half of the others.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+
+    table: MadeUpTable
+    supposed: Supposed
+
+    def strength(self) -> float:
+        """Return the size of every real effect, by one standard deviation.
+
+        Raises
+        ------
+        ValueError
+            No size makes the classes so easy to tell.
+        """
+        rng = np.random.default_rng(0)
+        X = self.table.draw(rows_at_hand(10 * MOST_ROWS, self.table.n_features), rng)
+        score = X @ self.weights(X, 1.0)
+
+        def reached(size: float) -> float:
+            chance = self.chances(size * score)
+            return float(np.maximum(chance, 1 - chance).mean())
+
+        if reached(_STRONGEST) < self.supposed.accuracy:
+            raise ValueError(
+                f"accuracy={self.supposed.accuracy:g} cannot be reached by {self.supposed.effects} effects: their "
+                "features are too rare; state more effects, or an accuracy closer to that of guessing"
+            )
+        return _crossing(reached, self.supposed.accuracy, 0.0, _STRONGEST)
+
+    def chances(self, score: FloatArray) -> FloatArray:
+        """Return the probabilities of class 1, which they have at the stated rate."""
+        intercept = _crossing(lambda at: float(expit(score + at).mean()), self.supposed.rate, -100.0, 100.0)
+        return np.asarray(expit(score + intercept))
+
+    def draw(
+        self, rows: int, n_rows: int, strength: float, probes: Sequence[Probe], rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Make up rows that stand for ``n_rows``, features of probes last, and each row's probability of class 1."""
+        X = self.table.beside(len(probes)).draw(rows, rng)
+        score = X @ self.weights(X, strength)
+        if probes:
+            beside = np.column_stack([probe.draw(rows, n_rows, rng) for probe in probes])
+            signs = (-1.0) ** np.arange(len(probes))
+            score = score + beside @ (signs * [probe.size / probe.spread for probe in probes])
+            X = np.hstack([X, beside])
+        return X, self.chances(score)
+
+    def weights(self, X: FloatArray, size: float) -> FloatArray:
+        """Return the true weights of the table's own features, all effects of this size."""
+        spreads = X.std(axis=0)
+        widest = np.sort(np.argsort(-spreads, kind="stable")[: max(len(spreads) // 2, self.supposed.effects)])
+        chosen = widest[np.linspace(0, len(widest) - 1, self.supposed.effects).round().astype(np.intp)]
+        weights = np.zeros(len(spreads))
+        weights[chosen] = size * (-1.0) ** np.arange(len(chosen))
+        return np.asarray(np.divide(weights, spreads, out=np.zeros(len(spreads)), where=spreads > 0))
+
+
+def _crossing(rising: Callable[[float], float], wanted: float, low: float, high: float) -> float:
+    """Return where a rising function reaches a value."""
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rising(middle) < wanted else (low, middle)
+    return (low + high) / 2
+
+
+def rows_at_hand(n_rows: int, n_features: int, most: int = MOST_ROWS) -> int:
+    """Return how many rows stand for so many records; fewer where rows are long, so that they fit the memory.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return min(n_rows, max(min(most, _MOST_CELLS // n_features), _FEWEST_ROWS))
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """What became of one fit.
+
+    Attributes
+    ----------
+    clearness : array
+        How clearly each probe was found, in standard deviations of its false-discovery rate from what is called
+        reliable; below 0 it was not.
+    errors : array
+        Standard errors of the probes' weights, by one standard deviation of each; NaN where one was dropped.
+    accuracy : float
+        Expected accuracy on new rows.
+    plain_accuracy : float
+        The same of a model fitted to the same rows without privacy; NaN unless it was asked for.
+    """
+
+    clearness: FloatArray
+    errors: FloatArray
+    accuracy: float
+    plain_accuracy: float
+
+    @property
+    def found(self) -> NDArray[np.bool_]:
+        """Which probes were kept and called reliable."""
+        return self.clearness >= 0
+
+
+def rehearse(
+    world: World, terms: Terms, strength: float, probes: Sequence[Probe], seed: Sequence[int], *, plain: bool = False
+) -> Rehearsal:
+    """Fit made-up records once, as `SparsePrivateLogisticRegression` would.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    rng = np.random.default_rng(list(seed))
+    n_rows, plan = terms.n_rows, terms.plan(world.table, len(probes))
+    rows = rows_at_hand(n_rows, world.table.n_features)
+    X, chance = world.draw(rows, n_rows, strength, probes, rng)
+    labels = rng.random(rows) < chance
+    targets = chance + math.sqrt(rows / n_rows) * (labels - chance)
+    data = BoundedData.from_matrix(X, Bounds.parse((-1, 1), X.shape[1]))
+    each = n_rows / rows
+    known = StandIns(Problem(data, targets[:, None], Logistic()), each, each * float(targets.sum()))
+    problem = ScatteredProblem(known, Logistic(), n_rows, X.shape[1])
+    fitted = select_and_refit(problem, plan, SeededSource(int(rng.integers(2**63))))
+    return _judged(fitted, probes, X, chance, _refitted(X, targets, each) if plain else None)
+
+
+def mean_accuracy(world: World, terms: Terms, repeats: int, seed: int) -> tuple[float, float, float]:
+    """Return the expected accuracy with its standard error, and that of a fit without privacy.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    strength = world.strength()
+    plain = 3 if world.table.n_features <= _MOST_WITHOUT_PRIVACY else 0
+    seen = [
+        rehearse(world, terms, strength, (), [seed, number, 0], plain=number < plain) for number in range(repeats)
+    ]
+    reached = np.array([one.accuracy for one in seen])
+    error = float(reached.std(ddof=1)) / math.sqrt(repeats) if repeats > 1 else math.nan
+    without = float(np.mean([one.plain_accuracy for one in seen[:plain]])) if plain else math.nan
+    return float(reached.mean()), error, without
+
+
+def _judged(
+    fitted: Weights, probes: Sequence[Probe], X: FloatArray, chance: FloatArray, plain: FloatArray | None
+) -> Rehearsal:
+    count, spreads = len(probes), np.array([probe.spread for probe in probes])
+    last = slice(X.shape[1] - count, None)
+    kept = fitted.coef[0, last] != 0
+    rates, errors = np.ones(count), np.full(count, np.nan)
+    if fitted.evidence is not None:
+        rates = np.where(kept, fitted.evidence.q_value[0, last], 1.0)
+        errors = np.where(kept, fitted.evidence.standard_error[0, last] * spreads, np.nan)
+    accuracy = _accuracy(X @ fitted.coef[0] + fitted.intercept[0], chance)
+    plain_accuracy = math.nan if plain is None else _accuracy(X @ plain[:-1] + plain[-1], chance)
+    return Rehearsal(_deviations(rates) - _deviations(FALSE_DISCOVERY_RATE), errors, accuracy, plain_accuracy)
+
+
+def _deviations(rate: Any) -> Any:
+    """How many standard deviations from 0 a normal tail is about as small."""
+    return np.sqrt(-2 * np.log(np.maximum(rate, _SMALLEST)))
+
+
+def _accuracy(margin: FloatArray, chance: FloatArray) -> float:
+    return float(np.where(margin > 0, chance, 1 - chance).mean())
+
+
+def _refitted(X: FloatArray, targets: FloatArray, each: float) -> FloatArray:
+    """Weights and intercept of logistic regression without privacy, all weights a little smaller."""
+    rows = np.column_stack([X, np.ones(len(X))])
+    weights = np.zeros(rows.shape[1])
+    ridge = np.append(np.full(X.shape[1], _RIDGE / each), 1e-9)
+    for _ in range(_NEWTON_STEPS):
+        chance = expit(rows @ weights)
+        slope = rows.T @ (chance - targets) + ridge * weights
+        bend = (rows.T * (chance * (1 - chance))) @ rows + np.diag(ridge)
+        weights = weights - np.linalg.solve(bend, slope)
+    return weights

@@ -1,0 +1,276 @@
+"""The planner: rehearsals are fits, sums over stand-ins are sums over records, limits are where they are said."""
+
+import json
+import math
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from hardzero import SparsePrivateLogisticRegression
+from hardzero.data.bounded import BoundedData, Bounds
+from hardzero.evaluation import Forecast, Supposed, needed_epsilon, needed_rows, plan
+from hardzero.evaluation.planner_picture import utility_page, utility_picture
+from hardzero.evaluation.planner_probes import SHARES, Probing, wanted_size
+from hardzero.evaluation.planner_rehearsal import Probe, StandIns, Terms, World, rehearse
+from hardzero.evaluation.planner_search import Effort, Outcomes, limits
+from hardzero.evaluation.planner_tables import PlainTable, SchemaTable, with_probes
+from hardzero.methods.select_refit import base_rate_gradient, rows_of_classes, select_and_refit
+from hardzero.optim.losses import Logistic
+from hardzero.optim.problem import Problem, ScatteredProblem
+from hardzero.optim.standardise import shrunk_moments
+from hardzero.privacy.randomness import SeededSource
+from hardzero.schema import Boolean, Categorical, Numeric, NumericTarget, Ordered, Schema, Target
+
+SCHEMA = Schema(
+    (
+        Numeric("age", 20, 80),
+        Categorical("town", ("a", "b", "c", "d")),
+        Boolean("smokes"),
+        Ordered("grade", ("low", "middle", "high")),
+        *(Numeric(f"x{j}", -1, 1) for j in range(14)),
+    ),
+    Target("ill", ("no", "yes"), "yes"),
+)
+
+
+def problem_of(X, targets):
+    return Problem(BoundedData.from_matrix(X, Bounds.parse((-1, 1), X.shape[1])), targets[:, None], Logistic())
+
+
+# --- Rows that stand for records ---------------------------------------------------------------------------------
+
+
+def test_rows_that_stand_for_themselves_are_fitted_like_any_others():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1500, 12))
+    y = (X[:, 0] + 0.5 * rng.standard_normal(1500) > 0).astype(float)
+    terms = Terms(1500, 4.0)
+    problem, fit_plan = problem_of(X, y), terms.plan(PlainTable(12))
+    scattered = ScatteredProblem(StandIns(problem, 1.0, y.sum()), Logistic(), 1500, 12)
+    real, rehearsed = (select_and_refit(one, fit_plan, SeededSource(3)) for one in (problem, scattered))
+    assert np.array_equal(real.coef, rehearsed.coef)
+    assert np.array_equal(real.evidence.q_value, rehearsed.evidence.q_value)
+
+
+def test_sums_over_stand_ins_have_the_mean_and_the_variance_of_sums_over_all_records():
+    """Of 8,192 records and 512 stand-ins: labels drawn 400 times; wrong once in some thousand seeds."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (512, 1))
+    chance = 1 / (1 + np.exp(-2 * X[:, 0]))
+    each, sums = 16.0, []
+    for _ in range(400):
+        targets = chance + math.sqrt(1 / each) * ((rng.random(512) < chance) - chance)
+        rows = StandIns(problem_of(X, targets), each, each * targets.sum())
+        sums.append(rows.total(base_rate_gradient, np.array([0.5]), 2**16)[0, 0] / 2.0**32)
+    mean, variance = each * np.sum((0.5 - chance) * X[:, 0]), each * np.sum(chance * (1 - chance) * X[:, 0] ** 2)
+    assert abs(np.mean(sums) - mean) < 3.5 * math.sqrt(variance / 400)
+    assert 0.79 < np.var(sums, ddof=1) / variance < 1.25  # 3.3 standard errors
+
+
+def test_classes_of_stand_ins_are_counted_though_their_targets_are_no_whole_numbers():
+    X, targets = np.ones((4, 1)), np.array([0.2, 0.9, 1.1, 0.8])
+    rows = StandIns(problem_of(X, targets), 10.0, 30.0)
+    assert rows.total(rows_of_classes).tolist() == [30]
+    assert rows.total(shrunk_moments, 2.0).tolist() == [40 * 2**32, 40 * 2**32, 30 * 2**32]
+
+
+def test_more_records_than_rows_make_smaller_errors():
+    world = World(PlainTable(20), Supposed())
+    errors = [
+        rehearse(world, Terms(n_rows, 4.0), 0.5, [Probe(None, 0.5)], [0]).errors[0] for n_rows in (5_000, 80_000)
+    ]
+    assert 3 < errors[0] / errors[1] < 6  # sampling makes 4 of it; privacy's noise falls faster
+
+
+# --- Made-up tables ----------------------------------------------------------------------------------------------
+
+
+def test_a_world_is_as_easy_to_predict_as_was_supposed():
+    world = World(PlainTable(30, nonzero=0.3), Supposed(0.85, 0.3, 5))
+    X, chance = world.draw(20_000, 20_000, world.strength(), (), np.random.default_rng(2))
+    assert X.mean() == pytest.approx(0.3, abs=0.01)
+    assert chance.mean() == pytest.approx(0.3, abs=1e-6)
+    assert np.maximum(chance, 1 - chance).mean() == pytest.approx(0.85, abs=0.01)
+
+
+def test_columns_of_a_schema_are_made_up_within_it():
+    X = SchemaTable(SCHEMA, skew=1.0).draw(5_000, np.random.default_rng(3))
+    names = [feature.name for feature in SCHEMA.features]
+    assert X.shape == (5_000, len(names))
+    assert np.abs(X).max() <= 1
+    towns = X[:, [names.index(f"town={town}") for town in "abcd"]].mean(axis=0)
+    assert towns == pytest.approx(np.array([12, 6, 4, 3]) / 25, abs=0.03)  # 4 standard errors
+    assert X[:, names.index("town=other")].max() == 0
+
+
+def test_features_beside_a_schema_are_variables_of_their_own():
+    variables = with_probes(SchemaTable(SCHEMA).variables, 2)
+    assert variables.n_features == len(SCHEMA.features) + 2
+    assert variables.sizes[-2:].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("target", [NumericTarget("cost", 0, 1), Target("stage", ("1", "2", "3"))])
+def test_a_schema_without_two_classes_is_refused(target):
+    with pytest.raises(ValueError, match="target of two classes"):
+        plan(1000, schema=Schema(SCHEMA.columns, target))
+
+
+# --- Where a chance reaches 0.9 ----------------------------------------------------------------------------------
+
+
+def test_the_search_finds_where_a_known_chance_reaches_09():
+    """Two kinds whose limits are known; searches of 180 outcomes have a standard error of 0.025, 20 of them 0.006."""
+    true, rng = np.array([-1.0, 0.4]), np.random.default_rng(4)
+
+    def attempt(at, away, number):
+        kinds = np.array([0, 1, 0, 1, 0, 1])
+        places = at[kinds] + rng.uniform(*away, 6)
+        return Outcomes(kinds, places, 1.2816 + 7 * (places - true[kinds]) + rng.standard_normal(6))
+
+    found = [limits(attempt, np.array([0.0, 0.0]), np.array([2.0, 2.0]), Effort(180, 240), 6.0) for _ in range(20)]
+    assert np.abs(np.mean(found, axis=0) - true).max() < 0.03
+    assert np.abs(np.array(found) - true).max() < 0.2
+
+
+def test_the_search_says_where_nothing_is_found():
+    def attempt(at, away, number):
+        return Outcomes(np.zeros(3, dtype=np.intp), np.full(3, at[0]), np.full(3, -2.0))
+
+    assert limits(attempt, np.zeros(1), np.ones(1), Effort(60, 80), 6.0) == [math.inf]
+
+
+# --- Forecasts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def forecast():
+    return plan(4_000, 20, epsilon=4.0, repeats=20)
+
+
+def test_a_forecast_is_the_same_for_the_same_seed_only():
+    first, again, other = (plan(500, 8, repeats=5, random_state=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_a_forecast_says_what_the_fit_then_spends(forecast):
+    X = np.random.default_rng(0).uniform(-1, 1, (4_000, 20))
+    model = SparsePrivateLogisticRegression(epsilon=4.0, bounds=(-1, 1), classes=[0, 1], random_state=0)
+    model.fit(X, (X[:, 0] > 0).astype(int))
+    assert model.privacy_.events == forecast.events
+    assert model.privacy_.delta == forecast.delta
+    assert np.count_nonzero(model.coef_) <= forecast.most_kept
+
+
+def test_what_is_planned_is_found(forecast):
+    """60 fits with all rows drawn: 0.9 of the effects, by the planner's own error of 0.04 and that of counting.
+
+    The bounds are 3.5 standard errors of both together away: a right planner fails once in 2,000 seeds.
+    """
+    sizes = np.array([effect.standardised or wanted_size(30, effect.share) for effect in forecast.effects])
+    probing = Probing.of(World(PlainTable(20), Supposed()), Terms(4_000, 4.0), 0)
+    found, tried = 0, 0
+    for seed in range(60):
+        rng = np.random.default_rng([5, seed])
+        kinds = probing.kinds(sizes, seed)
+        probes = [Probe(SHARES[kind], sizes[kind]) for kind in kinds]
+        X, chance = probing.world.draw(4_000, 4_000, probing.strength, probes, rng)
+        model = SparsePrivateLogisticRegression(epsilon=4.0, bounds=(-1, 1), classes=[0, 1], random_state=seed)
+        reliable = model.fit(X, (rng.random(4_000) < chance).astype(int)).reliable_[0, -len(probes) :]
+        counted = np.isin(kinds, [0, 1])
+        found, tried = found + int(reliable[counted].sum()), tried + int(counted.sum())
+    assert tried > 100
+    assert abs(found / tried - 0.9) < 3.5 * math.hypot(0.03, math.sqrt(0.09 / tried))
+
+
+def test_a_larger_budget_finds_smaller_effects_more_exactly(forecast):
+    weaker = plan(4_000, 20, epsilon=0.5, repeats=10)
+    for less, more in list(zip(weaker.effects, forecast.effects, strict=True))[:2]:
+        assert less.standardised is None or less.standardised > 1.3 * more.standardised
+        assert less.interval > more.interval
+    assert weaker.accuracy.private < forecast.accuracy.private + 0.002
+
+
+def test_a_forecast_can_be_read_by_people_and_machines(forecast):
+    values = json.loads(json.dumps(forecast.to_dict(), allow_nan=False))
+    assert values["neighbours"] == "zero-out"
+    assert len(values["effects"]) == 4
+    text = str(forecast)
+    for words in ("4,000 rows, 20 features, epsilon = 4", "weighted gradients", "probability 0.9", "suppose"):
+        assert words in text
+    assert isinstance(forecast, Forecast)
+    assert forecast.accuracy.guessing < forecast.accuracy.private <= forecast.accuracy.best + 0.005
+    assert forecast.accuracy.plain == pytest.approx(forecast.accuracy.best, abs=0.01)
+
+
+def test_effects_as_odds_ratios_are_those_by_standard_deviation(forecast):
+    for effect in forecast.effects:
+        if effect.standardised is not None:
+            assert wanted_size(effect.odds_ratio, effect.share) == pytest.approx(effect.standardised)
+
+
+def test_a_schema_is_rehearsed_with_its_columns():
+    forecast = plan(3_000, schema=SCHEMA, epsilon=4.0, repeats=5)
+    assert forecast.n_features == len(SCHEMA.features)
+    assert "independent columns" in forecast.assumptions[0]
+
+
+def test_what_an_effect_needs_agrees_with_the_plan(forecast):
+    """The effect that is found at ε = 4 with 4,000 rows needs about so much, up to the error of short searches."""
+    wanted = {"odds_ratio": forecast.effects[0].odds_ratio, "repeats": 10}
+    assert 2 < needed_epsilon(4_000, 20, **wanted) < 8
+    assert 2_600 < needed_rows(20, epsilon=4.0, **wanted) < 6_000
+
+
+def test_an_effect_that_no_budget_finds_is_said_to_be_one():
+    assert needed_epsilon(500, 20, odds_ratio=1.01, repeats=2) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"n_rows": 50, "n_features": 20}, "n_rows must be at least 100"),
+        ({"n_rows": 1000}, "give n_features, or a schema"),
+        ({"n_rows": 1000, "n_features": 20, "schema": SCHEMA}, "not both"),
+        ({"n_rows": 1000, "n_features": 20, "epsilon": 0.0}, "epsilon must be"),
+        ({"n_rows": 1000, "n_features": 20, "repeats": 0}, "repeats must be at least 1"),
+        ({"n_rows": 1000, "n_features": 20, "neighbours": "none"}, "neighbours must be"),
+        ({"n_rows": 1000, "schema": SCHEMA, "supposed": Supposed(nonzero=0.5)}, "nonzero is for tables without"),
+        ({"n_rows": 1000, "n_features": 9, "supposed": Supposed(0.99, nonzero=0.01)}, "cannot be reached"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(asked, message):
+    with pytest.raises(ValueError, match=message):
+        plan(**asked)
+
+
+@pytest.mark.parametrize(
+    ("beliefs", "message"),
+    [
+        ({"accuracy": 0.7, "rate": 0.2}, "accuracy must be above 0.8"),
+        ({"rate": 1.0}, "rate must lie strictly between 0 and 1"),
+        ({"effects": 0}, "effects must be at least 1"),
+        ({"skew": -1}, "skew must be"),
+        ({"nonzero": 2.0}, "nonzero must lie"),
+    ],
+)
+def test_what_cannot_be_supposed_is_refused(beliefs, message):
+    with pytest.raises(ValueError, match=message):
+        Supposed(**beliefs)
+
+
+def test_no_effect_cannot_be_looked_for():
+    with pytest.raises(ValueError, match="odds_ratio must not be 1"):
+        needed_epsilon(1000, 20, odds_ratio=1.0)
+
+
+# --- Pictures ----------------------------------------------------------------------------------------------------
+
+
+def test_a_picture_shows_every_epsilon(forecast):
+    svg = ET.fromstring(utility_picture([forecast, forecast]))
+    texts = [element.text for element in svg.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count("4") >= 2
+    assert "a category of 5 % of the rows" in texts
+    assert utility_page([forecast]).count("<svg") == 1
