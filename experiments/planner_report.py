@@ -47,31 +47,43 @@ def found(results: Path) -> Content | None:
 
 
 def _rate(planned: Row, fitted: list[Row], kind: str) -> str:
-    size, tried = planned[kind], sum(row.get(f"{kind} of", 0) for row in fitted)
+    size, (count, tried) = planned[kind], _counts(fitted, kind)
     if size is None or not tried:
         return "none"
-    rate = sum(row.get(kind, 0) for row in fitted) / tried
+    rate = count / tried
     return f"{size:.3f}, {rate:.2f} ± {math.sqrt(max(rate * (1 - rate), 0.01) / tried):.2f}"
 
 
 def right(results: Path) -> Content | None:
-    """How many planned effects are found as often as was said."""
+    """How many planned effects are found as often as was said, and how far off a typical one is."""
     body = []
     for kind in (*KINDS, "all"):
-        off = [
-            abs(rate - 0.9)
+        told = [
+            counts
             for cell in cells_of(results / "planner-found.jsonl").values()
             for name in (KINDS if kind == "all" else (kind,))
-            if cell[PLANNED][0][name] is not None and (rate := _found(cell[FITTED], name)) is not None
+            if cell[PLANNED][0][name] is not None and (counts := _counts(cell[FITTED], name))[1]
         ]
-        if off:
-            body.append([kind, str(len(off)), str(sum(one <= 0.05 for one in off)), f"{max(off):.3f}"])
-    return (["effect of", "cells", "within ±0.05", "furthest off"], body) if body else None
+        if told:
+            off = [found / tried - 0.9 for found, tried in told]
+            errors = [math.sqrt(0.09 / tried) for _, tried in told]
+            body.append(
+                [kind, str(len(off)), str(sum(abs(one) <= 0.05 for one in off)), f"{sum(off) / len(off):+.3f}",
+                 f"{_typical(off):.3f}", f"{_typical(errors):.3f}", f"{max(map(abs, off)):.3f}"]
+            )  # fmt: skip
+    head = ["effect of", "cells", "within ±0.05", "mean deviation from 0.9", "typical deviation", "by counting alone",
+            "furthest off"]  # fmt: skip
+    return (head, body) if body else None
 
 
-def _found(fitted: list[Row], kind: str) -> float | None:
-    tried = sum(row.get(f"{kind} of", 0) for row in fitted)
-    return sum(row.get(kind, 0) for row in fitted) / tried if tried else None
+def _typical(values: list[float]) -> float:
+    """Root mean square."""
+    return math.sqrt(sum(value**2 for value in values) / len(values))
+
+
+def _counts(fitted: list[Row], kind: str) -> tuple[int, int]:
+    """How many effects of a kind were found, and how many there were."""
+    return sum(row.get(kind, 0) for row in fitted), sum(row.get(f"{kind} of", 0) for row in fitted)
 
 
 def widths(results: Path) -> Content | None:
