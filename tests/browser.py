@@ -81,14 +81,28 @@ class Browser:
 @contextmanager
 def running_browser(profile):
     """Give a browser that keeps what it remembers in the folder ``profile``."""
-    driver = subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    driver, port = _started_driver()
     try:
-        port = next(found[1] for line in driver.stdout if (found := re.search(r"successfully on port (\d+)", line)))
         browser = Browser(port, profile)
         try:
             yield browser
         finally:
             browser.close()  # else it would go on without its driver
     finally:
-        driver.terminate()
-        driver.wait()
+        _end(driver)
+
+
+def _started_driver(attempts=5):
+    """Start the driver, and again if it gives up: the free port it found for IPv4 may be taken for IPv6."""
+    for _ in range(attempts):
+        driver = subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for line in driver.stdout:
+            if found := re.search(r"successfully on port (\d+)", line):
+                return driver, found[1]
+        _end(driver)
+    raise RuntimeError(f"{DRIVER} ended {attempts} times before it told its port")
+
+
+def _end(driver):
+    driver.terminate()
+    driver.wait()
