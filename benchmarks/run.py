@@ -3,6 +3,7 @@
 Run:    .venv/bin/python benchmarks/run.py              (about half an hour; or: make bench)
 Quick:  .venv/bin/python benchmarks/run.py --quick      (small data, to see that all works; figures mean little)
 Part:   .venv/bin/python benchmarks/run.py --only steps --only selection
+Stale:  .venv/bin/python benchmarks/run.py --stale      (which sections other code measured; exit code 1 if any)
 Page:   .venv/bin/python benchmarks/report.py           (writes docs/benchmarks.md from the results alone)
 """
 
@@ -20,7 +21,10 @@ for variable in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "VECLIB_MAXIMUM", 
 
 import machine  # noqa: E402
 from common import FULL, QUICK, TINY, Progress, Setting  # noqa: E402
-from report import REGISTRY, RESULTS, write_page  # noqa: E402
+from report import REGISTRY, RESULTS, load, write_page  # noqa: E402
+
+from hardzero.reproduce.fingerprint import fingerprint  # noqa: E402
+from hardzero.version import __version__  # noqa: E402
 
 HERE = Path(__file__).parent
 
@@ -34,7 +38,13 @@ def main() -> None:
         "--output", type=Path, help="folder for the results; a page is written for the usual one only"
     )
     parser.add_argument("--note", default="", help="kept with the results and shown on the page")
+    parser.add_argument(
+        "--stale", action="store_true", help="measure nothing; name sections that other code measured"
+    )
     arguments = parser.parse_args()
+    if arguments.stale:
+        names = stale(RESULTS)
+        sys.exit(f"measured by other code: {', '.join(names)}" if names else 0)
     setting = TINY if arguments.tiny else QUICK if arguments.quick else FULL
     folder = arguments.output or (RESULTS if setting is FULL else HERE / ".cache" / setting.name)
     folder.mkdir(parents=True, exist_ok=True)
@@ -43,6 +53,12 @@ def main() -> None:
         write_page(RESULTS)
     if failed:
         sys.exit(f"failed: {', '.join(failed)}; their results are those of an earlier run, if there was one")
+
+
+def stale(folder: Path) -> list[str]:
+    """Sections whose results were measured with other code than that which is here."""
+    made = {name: record.get("made", {}) for name, record in load(folder).items()}
+    return [name for name in REGISTRY if made.get(name, {}).get("code") != fingerprint(REGISTRY[name].measure)]
 
 
 def run(name: str, setting: Setting, folder: Path, note: str = "") -> bool:
@@ -62,6 +78,7 @@ def run(name: str, setting: Setting, folder: Path, note: str = "") -> bool:
         "setting": setting.name,
         "note": note,
         "machine": facts,
+        "made": {"version": __version__, "code": fingerprint(REGISTRY[name].measure)},
         "seconds": round(time.perf_counter() - start, 1),
         "skipped": progress.skipped,
         "results": results,

@@ -11,7 +11,8 @@ Run:    HARDZERO_DATA=… .venv/bin/python experiments/additive.py real shapes -
 Tables: .venv/bin/python experiments/additive_report.py [--print]
 
 Needs the package interpret. Rows go to experiments/results/additive-<study>.jsonl, those that tune to
-additive-<study>-tuning.jsonl. What is there is not run again.
+additive-<study>-tuning.jsonl. What is there is not run again
+without --renew.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from additive_data import TRUTH, FloatArray, grid, load_table, shape_variables, 
 from additive_models import DEFAULT, EBM, FORMS, LINES, LOGISTIC, OURS, TUNED, Additive, fit
 from sklearn.metrics import roc_auc_score
 
-from hardzero.reproduce.trials import Parameters, Runner, Trial
+from hardzero.reproduce.rows import Parameters, Trial
+from hardzero.reproduce.trials import Runner
 
 RESULTS = Path(__file__).parent / "results"
 DATA = {
@@ -196,8 +198,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result rows")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--renew", action="store_true", help="run again what other code made")
     arguments = parser.parse_args()
-    with Runner(arguments.jobs) as runner:
+    with Runner(arguments.jobs, renew=arguments.renew) as runner:
         for study in arguments.studies:
             data = [name for name in DATA[study] if not arguments.data or name in arguments.data]
             run(runner, study, arguments.methods, data, arguments.seeds, arguments.results)

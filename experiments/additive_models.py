@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.data.variables import Variables
-from hardzero.reproduce.trials import Trial
+from hardzero.reproduce.rows import Trial
 from hardzero.schema.columns import Categorical, Numeric, Schema, Target
 
 OURS, LINES, DEFAULT, TUNED = "hardzero", "hardzero, lines", "DP-EBM", "DP-EBM, tuned"

@@ -17,7 +17,7 @@ from additive_data import NUMBERS, SHAPES, TRUE, shape_variables
 from additive_models import DEFAULT, EBM, LINES, LOGISTIC, OURS, TUNED
 from result_page import Content, Row, Tables, average, command
 
-from hardzero.reproduce.trials import Parameters, read
+from hardzero.reproduce.rows import Parameters, read
 
 PAGE = Path(__file__).parent.parent / "docs" / "additive.md"
 README = Path(__file__).parent.parent / "README.md"

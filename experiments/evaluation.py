@@ -6,13 +6,13 @@ auc        how far is the private AUC from the exact one, on 10,000 rows of a9a 
 Run:    HARDZERO_DATA=… .venv/bin/python experiments/evaluation.py coverage auc
 Tables: .venv/bin/python experiments/evaluation_report.py [--print]
 
-Rows go to experiments/results/evaluation-<study>.jsonl and are written anew.
+Rows go to experiments/results/evaluation-<study>.jsonl. What is there is not run again, unless by --renew other code
+made it.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -36,6 +36,8 @@ from hardzero.model.evaluation import CLIP
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.mechanisms import Sensitive, gaussian
 from hardzero.privacy.randomness import SeededSource
+from hardzero.reproduce.rows import Trial
+from hardzero.reproduce.trials import Runner
 
 RESULTS = Path(__file__).parent / "results"
 SIMULATIONS = 1000
@@ -144,56 +146,71 @@ def findings(true: Truth, plan: EvaluationPlan, simulations: int, seed: int) -> 
             yield of_more_classes(noisy, plan.n_classes, plan.bins, plan.noise, plan.rows)
 
 
-def simulated(name: str, n_rows: int, epsilon: float, neighbours: Neighbours, simulations: int, seed: int) -> Row:
+def simulated(trial: Trial) -> Row:
     """How often intervals hold the truth, how wide they are, and how far off values are in the median."""
+    parameters = dict(trial.parameters)
+    name, n_rows, simulations = trial.data, int(parameters["n_rows"]), int(parameters["simulations"])
     n_classes = 3 if name == "three classes" else 2
-    plan = plan_evaluation(n_rows, n_classes, Budget(epsilon, default_delta(n_rows)), neighbours)
+    plan = plan_evaluation(
+        n_rows, n_classes, Budget(trial.epsilon, default_delta(n_rows)), Neighbours(trial.neighbours)
+    )
     true = truth_of_three(plan.bins) if n_classes == 3 else truth_of_two(POPULATIONS[name], plan.bins)
     held, width, off = defaultdict(list), defaultdict(list), defaultdict(list)
-    for found in findings(true, plan, simulations, seed):
+    for found in findings(true, plan, simulations, trial.seed):
         for what, figures in found_figures(found).items():
             for figure, value in zip(figures, np.ravel(true.figures.get(what, [])), strict=True):
                 held[what].append(figure.low <= value <= figure.high)
                 width[what].append(figure.high - figure.low)
                 off[what].append(math.nan if figure.value is None else figure.value - value)
     return {
-        "population": name, "n": n_rows, "epsilon": epsilon, "neighbours": neighbours.value,
-        "simulations": simulations, "bins": plan.bins.count, "noise": plan.noise,
+        "bins": plan.bins.count,
+        "noise": plan.noise,
         "held": {what: float(np.mean(values)) for what, values in held.items()},
         "width": {what: float(np.median(values)) for what, values in width.items()},
         "off": {what: float(np.nanmedian(values)) for what, values in off.items()},
-    }  # fmt: skip
+    }
 
 
-def coverage(simulations: int) -> Iterator[Row]:
+def coverage(simulations: int) -> list[Trial]:
     """All populations under zero-out, one under the other relations as well, and three classes."""
     cases = [(name, Neighbours.ZERO_OUT) for name in [*POPULATIONS, "three classes"]]
     cases += [("calibrated", relation) for relation in (Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE)]
     every = product(cases, ROWS, EPSILONS)
-    for seed, ((name, relation), n_rows, epsilon) in enumerate(every, SEED):  # else chance is shared by all of them
-        yield simulated(name, n_rows, epsilon, relation, simulations, seed)
+    return [
+        Trial(name, "coverage", epsilon, relation.value, seed, (("n_rows", n_rows), ("simulations", simulations)))
+        for seed, ((name, relation), n_rows, epsilon) in enumerate(
+            every, SEED
+        )  # else chance is shared by all of them
+    ]
 
 
-def auc(simulations: int) -> Iterator[Row]:
-    """Five splits of each table: a model of the rest, 10,000 rows to evaluate it on, fresh noise each time."""
-    for name in ("a9a", "adult"):
-        table = datasets.load(name)
-        X = table.X.tocsr() if hasattr(table.X, "tocsr") else table.X
-        for split in range(5):
-            order = np.random.default_rng(split).permutation(len(table.y))
-            test, train = order[:10_000], order[10_000:]
-            model = SparsePrivateLogisticRegression(
-                1.0, bounds=table.bounds, classes=table.classes, random_state=split
-            )
-            model.fit(X[train], table.y[train])
-            exact = roc_auc_score(table.y[test] == model.classes_[1], model.decision_function(X[test]))
-            for seed in range(simulations // 5):
-                figure = evaluate(model, X[test], table.y[test], epsilon=0.2, random_state=seed).metrics["auc"]
-                assert figure.value is not None
-                yield {"data": name, "split": split, "seed": seed, "exact": exact, **figure._asdict()}
+def evaluated(trial: Trial) -> Row:
+    """A model of one part of a table, and how 10,000 rows of the rest judge it, with fresh noise each time."""
+    table = datasets.load(trial.data)
+    X = table.X.tocsr() if hasattr(table.X, "tocsr") else table.X
+    order = np.random.default_rng(trial.seed).permutation(len(table.y))
+    test, train = order[:10_000], order[10_000:]
+    model = SparsePrivateLogisticRegression(
+        1.0, bounds=table.bounds, classes=table.classes, random_state=trial.seed
+    ).fit(X[train], table.y[train])
+    exact = roc_auc_score(table.y[test] == model.classes_[1], model.decision_function(X[test]))
+    figures = [
+        evaluate(model, X[test], table.y[test], epsilon=trial.epsilon, random_state=seed).metrics["auc"]
+        for seed in range(int(dict(trial.parameters)["evaluations"]))
+    ]
+    return {"exact": float(exact), "values": [figure.value for figure in figures]}
 
 
-STUDIES: dict[str, Callable[[int], Iterator[Row]]] = {"coverage": coverage, "auc": auc}
+def auc(simulations: int) -> list[Trial]:
+    """Five splits of each table."""
+    few = (("evaluations", simulations // 5),)
+    return [Trial(name, "auc", 0.2, "zero-out", split, few) for name in ("a9a", "adult") for split in range(5)]
+
+
+STUDIES: dict[str, tuple[Callable[[int], list[Trial]], Callable[[Trial], Row]]] = {
+    "coverage": (coverage, simulated),
+    "auc": (auc, evaluated),
+}
 
 
 def main() -> None:
@@ -202,10 +219,13 @@ def main() -> None:
     parser.add_argument("studies", nargs="+", choices=STUDIES)
     parser.add_argument("--simulations", type=int, default=SIMULATIONS)
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--renew", action="store_true", help="run again what other code made")
     arguments = parser.parse_args()
-    for study in arguments.studies:
-        lines = [json.dumps(row) + "\n" for row in STUDIES[study](arguments.simulations)]
-        (arguments.results / f"evaluation-{study}.jsonl").write_text("".join(lines))
+    with Runner(arguments.jobs, renew=arguments.renew) as runner:
+        for study in arguments.studies:
+            trials, work = STUDIES[study]
+            runner.run(trials(arguments.simulations), work, arguments.results / f"evaluation-{study}.jsonl")
 
 
 if __name__ == "__main__":

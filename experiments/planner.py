@@ -8,7 +8,7 @@ shapes  public tables: the accuracy that is expected when their size, the share 
 Run:    HARDZERO_DATA=… .venv/bin/python experiments/planner.py found shapes
 Tables: .venv/bin/python experiments/planner_report.py [--print]
 
-Rows go to experiments/results/planner-<study>.jsonl. What is there is not run again.
+Rows go to experiments/results/planner-<study>.jsonl. What is there is not run again without --renew.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from hardzero.evaluation import Supposed, plan
 from hardzero.evaluation.planner_probes import LARGEST, SHARES, Probing, wanted_size
 from hardzero.evaluation.planner_rehearsal import Probe, Terms, World, spread_of
 from hardzero.evaluation.planner_tables import PlainTable
+from hardzero.reproduce.rows import Parameters, Trial
 from hardzero.reproduce.splits import load_split
-from hardzero.reproduce.trials import Parameters, Runner, Trial
+from hardzero.reproduce.trials import Runner
 
 RESULTS = Path(__file__).parent / "results"
 ROWS, FEATURES, EPSILONS = (5_000, 20_000, 100_000), (20, 100, 400), (0.5, 1.0, 4.0)
@@ -156,8 +157,9 @@ def main() -> None:
     parser.add_argument("studies", nargs="*", metavar="study", choices=[*STUDIES, []], default=list(STUDIES))
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result rows")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--renew", action="store_true", help="run again what other code made")
     arguments = parser.parse_args()
-    with Runner(arguments.jobs) as runner:
+    with Runner(arguments.jobs, renew=arguments.renew) as runner:
         for study in arguments.studies:
             STUDIES[study](runner, arguments.results / f"planner-{study}.jsonl")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from planner import FITTED, KINDS, PLANNED, size_of
 from result_page import Content, Row, Tables, average, command
 
-from hardzero.reproduce.trials import read
+from hardzero.reproduce.rows import read
 
 PAGE = Path(__file__).parent.parent / "docs" / "planning.md"
 

@@ -39,7 +39,8 @@ from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
 from hardzero import SparsePrivateLogisticRegression
-from hardzero.reproduce.trials import Runner, Trial
+from hardzero.reproduce.rows import Trial
+from hardzero.reproduce.trials import Runner
 
 RESULTS = Path(__file__).parent / "results"
 DATA = {
@@ -240,8 +241,9 @@ def main() -> None:
     parser.add_argument("--correlations", nargs="*", type=float, default=CORRELATIONS, help="for coverage")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result rows")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--renew", action="store_true", help="run again what other code made")
     arguments = parser.parse_args()
-    with Runner(arguments.jobs) as runner:
+    with Runner(arguments.jobs, renew=arguments.renew) as runner:
         for study in arguments.studies:
             if study == "agreement" and not hasattr(SparsePrivateLogisticRegression, "conf_int"):
                 print("agreement: this code has no intervals")

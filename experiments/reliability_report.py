@@ -19,7 +19,7 @@ from reliability_refit import slope_through_origin
 from result_page import Content, Row, Tables, average, command
 from scipy.stats import binom
 
-from hardzero.reproduce.trials import read
+from hardzero.reproduce.rows import read
 
 PAGE = Path(__file__).parent.parent / "docs" / "reliability.md"
 OFTEN = 0.5

@@ -25,8 +25,9 @@ from hardzero.data.bounded import RESIDUAL_ONE
 from hardzero.estimators import select_refit as estimator
 from hardzero.methods import select_refit
 from hardzero.optim import frank_wolfe
+from hardzero.reproduce.rows import Trial
 from hardzero.reproduce.splits import Split, evaluate
-from hardzero.reproduce.trials import Runner, Trial
+from hardzero.reproduce.trials import Runner
 
 RESULTS = Path(__file__).parent / "results"
 BINARY = ["breast-cancer", "splice", "colon-cancer", "synthetic", "gisette", "mushrooms", "phishing", "a9a", "w8a"]
@@ -172,9 +173,10 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*", default=["binary", "large", "multiclass", "loose", "ablation"])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--renew", action="store_true", help="run again what other code made")
     parser.add_argument("--methods", nargs="*", help="only these methods")
     arguments = parser.parse_args()
-    with Runner(arguments.jobs) as runner:
+    with Runner(arguments.jobs, renew=arguments.renew) as runner:
         for kind in arguments.kinds:
             listed = sorted(trials(kind, arguments.seeds), key=lambda trial: (trial.data, trial.seed))
             wanted = [trial for trial in listed if not arguments.methods or trial.method in arguments.methods]

@@ -13,8 +13,9 @@ import numpy as np
 from scipy.stats import wilcoxon
 from select_refit import ABLATION, ABLATION_METHODS, BEFORE, BINARY, LARGE, MULTICLASS, RESULTS
 
+from hardzero.reproduce.rows import Trial, read
 from hardzero.reproduce.summaries import markdown_table as table
-from hardzero.reproduce.trials import Trial, mean_and_error, read
+from hardzero.reproduce.trials import mean_and_error
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -138,7 +138,7 @@ def test_all_of_it_as_small_as_it_gets_without_data_files(without_data, tmp_path
     assert set(written) == tables | pictures | {"tables.jsonl", "synthetic.jsonl"}
     assert written["table2.md"].decode().splitlines()[2].startswith("| synthetic | 1 | **85.17** / **93.28** (16) |")
 
-    monkeypatch.setattr(Runner, "_results", None)  # any work would fail
+    monkeypatch.setattr(Runner, "results", None)  # any work would fail
     assert call(*arguments).exit_code == 0
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == written
 

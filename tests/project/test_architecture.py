@@ -42,7 +42,7 @@ MAY_IMPORT = {
         *("report", "checks"),
     ),
     "datasets": ("schema", "checks"),
-    "reproduce": ("privacy", "data", "optim", "methods", "estimators", "datasets", "checks"),
+    "reproduce": ("privacy", "data", "optim", "methods", "estimators", "datasets", "checks", "atomic", "version"),
     "cli": (
         *(
             "privacy",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hardzero.reproduce.trials import Trial, line_of
+from hardzero.reproduce.rows import Row, Trial, line_of
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 sys.path.insert(0, str(EXPERIMENTS))
@@ -159,7 +159,7 @@ def test_the_page_has_every_table_and_keeps_what_is_written_by_hand(tmp_path):
     page = additive_report.PAGE.read_text()
     result = {"accuracy": 81.0, "auc": 87.5, "used": 3, "variables": 14, "seconds": 1.0}
     trials = [Trial("a9a", models.DEFAULT, 1.0, "zero-out", seed, (("form", "cuts"),)) for seed in range(2)]
-    (tmp_path / "additive-real.jsonl").write_text("".join(line_of(trial, result) for trial in trials))
+    (tmp_path / "additive-real.jsonl").write_text("".join(line_of(trial, Row(result)) for trial in trials))
     text = result_page.filled(page, additive_report.TABLES, tmp_path)
     assert "| a9a | DP-EBM | 2 | 81.00 ± 0.00 | 87.50 ± 0.00 | 3.0 ± 0.0 of 14 | 1.0 |" in text
     assert "| a9a | 1 | DP-EBM | cuts | default | default | default | default |" in text

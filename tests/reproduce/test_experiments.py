@@ -21,8 +21,8 @@ from hardzero.reproduce.methods import (
     build,
     random_point,
 )
+from hardzero.reproduce.rows import Trial
 from hardzero.reproduce.summaries import csv_text, p_value, verdict
-from hardzero.reproduce.trials import Trial
 
 
 def rows_of(trials, **values):

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hardzero.reproduce.trials import DamagedResultsError, Runner, Trial, line_of, mean_and_error, read, write
+from hardzero.reproduce.rows import DamagedResultsError, Made, Row, Trial, line_of, read, read_rows, write
+from hardzero.reproduce.trials import Runner, mean_and_error
 
 from .toy_trials import TRIALS, failing, threads_of_worker, work
 
@@ -85,7 +86,7 @@ def test_a_line_cut_short_is_run_again(tmp_path, uninterrupted, monkeypatch):
 def test_a_run_killed_before_its_last_sorting_is_sorted_without_work(tmp_path, uninterrupted, monkeypatch):
     path = tmp_path / "toy.jsonl"
     path.write_bytes(b"".join(reversed(uninterrupted.splitlines(keepends=True))))
-    monkeypatch.setattr(Runner, "_results", None)  # any work would fail
+    monkeypatch.setattr(Runner, "results", None)  # any work would fail
     run(path)
     assert path.read_bytes() == uninterrupted
 
@@ -126,6 +127,33 @@ def test_a_failing_trial_is_named_and_the_others_are_kept(tmp_path, uninterrupte
     assert path.read_bytes() == uninterrupted
 
 
+def test_two_runs_cannot_write_one_file(tmp_path, uninterrupted):
+    path = tmp_path / "toy.jsonl"
+    command = [sys.executable, "-m", "tests.reproduce.toy_trials", str(path), "1"]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 2)
+    with pytest.raises(FileExistsError, match="another process"):
+        run(path)
+    assert process.wait(timeout=60) == 0
+    assert path.read_bytes() == uninterrupted  # the one that came first was not disturbed
+    assert [entry.name for entry in tmp_path.iterdir()] == ["toy.jsonl"]
+
+
+def test_rows_of_other_code_are_kept_and_renewed_on_request(tmp_path, uninterrupted, monkeypatch):
+    path, log = tmp_path / "toy.jsonl", tmp_path / "log"
+    path.write_bytes(uninterrupted)
+    rows = read_rows(path)
+    first, second, *_ = rows
+    other = Made("0.0", "other")
+    write(path, rows | {first: Row({"accuracy": 0.0}, other), second: Row({"accuracy": 0.0})})
+    assert run(path)[first] == {"accuracy": 0.0}
+    monkeypatch.setenv("TOY_LOG", str(log))
+    with Runner(1, renew=True) as runner:
+        runner.run(TRIALS, work, path)
+    assert len(log.read_text().splitlines()) == 2
+    assert path.read_bytes() == uninterrupted
+
+
 def test_workers_have_one_thread_each_whatever_the_environment_says(tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     with Runner(1) as runner:
@@ -136,11 +164,14 @@ def test_workers_have_one_thread_each_whatever_the_environment_says(tmp_path, mo
 
 def test_rows_come_back_as_written_and_without_timings(tmp_path):
     trial = Trial("a", "m", 0.5, "none", 3, (("n_iter", 7), ("radius", 2.5)))
-    assert line_of(trial, {"auc": 0.25}) == (
+    row = Row({"auc": 0.25}, Made("1.0", "c0de"))
+    assert line_of(trial, row) == (
         '{"trial": {"data": "a", "method": "m", "epsilon": 0.5, "neighbours": "none", "seed": 3, '
-        '"parameters": {"n_iter": 7, "radius": 2.5}}, "result": {"auc": 0.25}}\n'
+        '"parameters": {"n_iter": 7, "radius": 2.5}}, "result": {"auc": 0.25}, '
+        '"made": {"version": "1.0", "code": "c0de"}}\n'
     )
-    write(tmp_path / "rows.jsonl", {trial: {"auc": 0.25}})
+    write(tmp_path / "rows.jsonl", {trial: row})
+    assert read_rows(tmp_path / "rows.jsonl") == {trial: row}
     assert read(tmp_path / "rows.jsonl") == {trial: {"auc": 0.25}}
     assert read(tmp_path / "none.jsonl") == {}
 

@@ -5,7 +5,8 @@ import sys
 import time
 from pathlib import Path
 
-from hardzero.reproduce.trials import Runner, Trial
+from hardzero.reproduce.rows import Trial
+from hardzero.reproduce.trials import Runner
 
 TRIALS = [
     Trial(data, "toy", 1.0, "zero-out", seed, (("n_iter", 3),)) for seed in range(8) for data in ("b", "a", "c")

@@ -50,6 +50,7 @@ def reproduce(
     finished: Annotated[
         bool, typer.Option("--finished", help="Run nothing: write what the finished trials give.")
     ] = False,
+    renew: Annotated[bool, typer.Option("--renew", help="Run trials again that other code made.")] = False,
     output: Annotated[Path, typer.Option(file_okay=False, help="Folder for results, tables and figures.")] = Path(
         "reproduction"
     ),
@@ -64,7 +65,7 @@ def reproduce(
     Data sets are looked for in the folder that the environment variable HARDZERO_DATA names.
     """
     try:
-        from ..reproduce import commands, experiments, trials  # noqa: PLC0415 - slow to import
+        from ..reproduce import commands, experiments, rows, trials  # noqa: PLC0415 - slow to import
     except ModuleNotFoundError as error:
         fail(f"reproducing needs {error.name}, which is not installed: pip install 'hardzero[reproduce]'")
     from ..datasets import DataNotFound  # noqa: PLC0415 - slow to import
@@ -76,9 +77,9 @@ def reproduce(
     if pilots is not None:
         effort = replace(effort, pilots=pilots)
     try:
-        with trials.Runner(jobs, finished_only=finished) as runner:
+        with trials.Runner(jobs, finished_only=finished, renew=renew) as runner:
             commands.reproduce(target.value, effort, runner, output, names, typer.echo)
-    except (DataNotFound, trials.DamagedResultsError) as error:
+    except (DataNotFound, FileExistsError, rows.DamagedResultsError) as error:
         fail(str(error))
     except KeyboardInterrupt:
         typer.echo("interrupted; finished trials are kept, run the same command again to go on", err=True)

@@ -8,8 +8,9 @@ from pathlib import Path
 from .. import datasets
 from . import curves, experiments, figures, tables
 from .experiments import Effort
+from .rows import Rows
 from .summaries import Estimate, csv_text
-from .trials import Rows, Runner
+from .trials import Runner
 
 SYNTHETIC_FIGURES = ("figure1", "figure2", "figure3", "figure4")
 TARGETS = ("table1", "table2", *SYNTHETIC_FIGURES, "figure5")

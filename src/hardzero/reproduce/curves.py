@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from . import published
 from .methods import FIGURE_METHODS, SELECT_REFIT
+from .rows import Rows
 from .summaries import Estimate, estimates, markdown_table
-from .trials import Rows
 
 
 @dataclass(frozen=True)

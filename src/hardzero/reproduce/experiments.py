@@ -12,8 +12,9 @@ import numpy as np
 
 from .. import datasets
 from .methods import FIGURE_METHODS, LASSO, METHODS, OPTIMUM, PLAIN, RANDOM_START, SELECT_REFIT, SPARSIFIER, build
+from .rows import Parameters, Result, Rows, Trial
 from .splits import Split, evaluate, load_split
-from .trials import Parameters, Result, Rows, Runner, Trial
+from .trials import Runner
 
 # Cheap ones first: an interrupted run has most rows of the table.
 DATA_SETS = (

@@ -13,8 +13,8 @@ from matplotlib.ticker import LogLocator, NullLocator
 from . import published
 from .curves import CHARTS, Chart, curve_estimates, shown
 from .methods import FIGURE_METHODS, SELECT_REFIT
+from .rows import Rows
 from .summaries import Estimate
-from .trials import Rows
 
 # Okabe and Ito's colours, which colour-blind people tell apart, and a marker each for print without colour.
 _STYLES = (

@@ -23,7 +23,7 @@ from ..methods.private_lasso import Plan
 from ..optim.frank_wolfe import Weights, open_loop_step
 from ..optim.optimum import ExactSolver, PlainFrankWolfe
 from ..optim.problem import AnyProblem
-from .trials import Trial
+from .rows import Trial
 
 BOUNDS = (-1, 1)
 PLAIN = "non-private, plain steps"

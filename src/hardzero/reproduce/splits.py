@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from .. import datasets
-from .trials import Result, Trial
+from .rows import Result, Trial
 
 SYNTHETIC_SUPPORT = 8
 """The first eight true weights of the synthetic data are not zero."""

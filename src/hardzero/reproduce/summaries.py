@@ -10,7 +10,8 @@ from dataclasses import astuple, dataclass, fields
 import numpy as np
 from scipy.stats import wilcoxon
 
-from .trials import Parameters, Rows, Trial, mean_and_error
+from .rows import Parameters, Rows, Trial
+from .trials import mean_and_error
 
 SIGNIFICANT = 0.05
 

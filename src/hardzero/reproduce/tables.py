@@ -6,8 +6,8 @@ from statistics import fmean
 
 from . import published
 from .methods import LASSO, OPTIMUM, PLAIN, RANDOM_START, SELECT_REFIT, SPARSIFIER
+from .rows import Rows
 from .summaries import Estimate, column, estimates, having, markdown_table, verdict
-from .trials import Rows
 
 NOTE1 = """\
 Average nonzero weights at λ = 10; in brackets the ratio to the non-private steps of the same source, the paper's as

@@ -1,99 +1,33 @@
-"""Trials kept as JSON lines: an interrupted run goes on where it stopped and ends with the same bytes.
+"""Running trials: an interrupted run goes on where it stopped and ends with the same bytes.
 
-Rows do not know which code made them: delete a method's rows after changing it.
+Rows know which code made them. Those of other code are kept unless the runner is told to renew them.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from multiprocessing import connection
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Self
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-Result: TypeAlias = dict[str, float]
-Rows: TypeAlias = "dict[Trial, Result]"
-Parameters: TypeAlias = tuple[tuple[str, float], ...]
+from ..atomic import claimed
+from ..version import __version__
+from .fingerprint import fingerprint
+from .rows import Made, Result, Row, Rows, Trial, line_of, read_rows, write
 
 _THREAD_COUNTS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One fit on one split; everything random in it follows from ``seed``."""
-
-    data: str
-    method: str
-    epsilon: float
-    neighbours: str
-    seed: int
-    parameters: Parameters = ()
-
-    @property
-    def sort_key(self) -> tuple[str, str, float, str, str, int]:
-        """The place in a result file, whatever the order in which trials were asked for or finished."""
-        return (self.data, self.method, self.epsilon, self.neighbours, json.dumps(self.parameters), self.seed)
-
-
-class DamagedResultsError(ValueError):
-    """A result file has a line that is no finished trial, and it is not the last one, which a kill may cut short."""
-
-
-def read(path: Path) -> Rows:
-    """Finished trials of a file; a last line without its end is left out."""
-    if not path.exists():
-        return {}
-    rows: Rows = {}
-    *whole, _ = path.read_text(encoding="utf-8").split("\n")  # what follows the last newline is unfinished
-    for number, line in enumerate(whole, start=1):
-        try:
-            trial, result = _parse(line)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DamagedResultsError(f"{path}, line {number} is damaged; delete that line and run again") from error
-        rows[trial] = result
-    return rows
-
-
-def _parse(line: str) -> tuple[Trial, Result]:
-    row = json.loads(line)
-    fields = dict(row["trial"])
-    parameters = tuple(fields.pop("parameters", {}).items())
-    return Trial(**fields, parameters=parameters), row["result"]
-
-
-def line_of(trial: Trial, result: Mapping[str, float]) -> str:
-    """One row of a result file. No timings: they would make two runs differ."""
-    fields: dict[str, Any] = asdict(trial)
-    del fields["parameters"]
-    if trial.parameters:
-        fields["parameters"] = dict(trial.parameters)
-    return json.dumps({"trial": fields, "result": result}) + "\n"
-
-
-def write(path: Path, rows: Mapping[Trial, Result]) -> None:
-    """Replace a file by all rows in canonical order, at once: a kill leaves the old file or the new one."""
-    text = "".join(line_of(trial, rows[trial]) for trial in sorted(rows, key=lambda trial: trial.sort_key))
-    if path.exists() and path.read_bytes() == text.encode():
-        return
-    temporary = path.with_name(path.name + ".new")
-    with temporary.open("w", encoding="utf-8", newline="\n") as out:
-        out.write(text)
-        out.flush()
-        os.fsync(out.fileno())
-    temporary.replace(path)
 
 
 class Runner:
@@ -107,11 +41,16 @@ class Runner:
         Where the progress bar goes.
     finished_only : bool, default=False
         Run nothing: take the trials that are in the file.
+    renew : bool, default=False
+        Run again what other code made, unless this code was seen to make the same.
     """
 
-    def __init__(self, jobs: int, console: Console | None = None, *, finished_only: bool = False) -> None:
+    def __init__(
+        self, jobs: int, console: Console | None = None, *, finished_only: bool = False, renew: bool = False
+    ) -> None:
         self.jobs = jobs
         self.finished_only = finished_only
+        self.renew = renew
         self.console = console
         self._pool: ProcessPoolExecutor | None = None
 
@@ -147,24 +86,38 @@ class Runner:
         -------
         dict
             The results of ``trials``; of finished ones only, if the runner was told so.
+
+        Raises
+        ------
+        FileExistsError
+            If another process writes the file.
         """
         wanted = list(dict.fromkeys(trials))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        rows = read(path)
         if self.finished_only:
-            return {trial: rows[trial] for trial in wanted if trial in rows}
-        todo = [trial for trial in wanted if trial not in rows]
+            rows = read_rows(path)
+            return {trial: rows[trial].result for trial in wanted if trial in rows}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with claimed(path, overwrite=True):
+            rows = self._completed(wanted, work, path, title or path.stem)
+        return {trial: rows[trial].result for trial in wanted}
+
+    def _completed(
+        self, wanted: Sequence[Trial], work: Callable[[Trial], Result], path: Path, title: str
+    ) -> dict[Trial, Row]:
+        """All rows of the file after running what is to be run."""
+        rows, made = read_rows(path), Made(__version__, fingerprint(work))
+        todo = [t for t in wanted if t not in rows or (self.renew and not rows[t].is_of(made.code))]
         if todo:
             write(path, rows)  # without a line cut short, to which the next one would be glued
             with path.open("a", encoding="utf-8", newline="\n") as out, self._progress() as progress:
-                bar = progress.add_task(title or path.stem, total=len(wanted), completed=len(wanted) - len(todo))
-                for trial, result in self._results(todo, work):
-                    out.write(line_of(trial, result))
+                bar = progress.add_task(title, total=len(wanted), completed=len(wanted) - len(todo))
+                for trial, result in self.results(todo, work):
+                    rows[trial] = Row(result, made)
+                    out.write(line_of(trial, rows[trial]))
                     out.flush()
-                    rows[trial] = result
                     progress.advance(bar)
         write(path, rows)
-        return {trial: rows[trial] for trial in wanted}
+        return rows
 
     def _progress(self) -> Progress:
         columns = (
@@ -173,7 +126,8 @@ class Runner:
         )  # fmt: skip
         return Progress(*columns, console=self.console, speed_estimate_period=600)
 
-    def _results(self, todo: Sequence[Trial], work: Callable[[Trial], Result]) -> Iterator[tuple[Trial, Result]]:
+    def results(self, todo: Sequence[Trial], work: Callable[[Trial], Result]) -> Iterator[tuple[Trial, Result]]:
+        """Run trials whether they are in a file or not; each comes as soon as it is finished."""
         with _one_thread_each():
             self._pool = self._pool or ProcessPoolExecutor(
                 self.jobs, multiprocessing.get_context("spawn"), initializer=_prepare_worker
