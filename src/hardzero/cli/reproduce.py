@@ -34,7 +34,7 @@ def reproduce(
             "--trials",
             min=1,
             show_default="50, or 2 with --quick",
-            help="Seeds of each cell; a fifth of them for covtype.",
+            help="Seeds of each cell.",
         ),
     ] = None,
     pilots: Annotated[

@@ -20,7 +20,6 @@ from .trials import Runner
 DATA_SETS = (
     "splice", "phishing", "synthetic", "mushrooms", "colon-cancer", "a9a", "w8a", "kdd99", "gisette", "covtype",
 )  # fmt: skip
-SLOW = ("covtype",)
 MATCHING = "steps that match"
 TABLES, SYNTHETIC, KDD99 = "tables.jsonl", "synthetic.jsonl", "kdd99.jsonl"
 MOST_STEPS = 1000
@@ -35,7 +34,7 @@ class Effort:
     Attributes
     ----------
     trials : int
-        Seeds of each final cell or point; a fifth of them for `SLOW` data sets.
+        Seeds of each final cell or point.
     plain_steps, plain_trials : int
         Frank-Wolfe steps without noise, and on how many splits: hardly anything about them is random.
     pilots : int
@@ -54,13 +53,15 @@ class Effort:
     epsilons: tuple[float, ...] = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
     kdd99_epsilons: tuple[float, ...] = (1.0, 1.5, 2.0, 2.5, 3.0)
 
-    def seeds(self, data: str) -> range:
-        """Seeds of a data set's final trials."""
-        return range(math.ceil(self.trials / 5) if data in SLOW else self.trials)
+    @property
+    def seeds(self) -> range:
+        """Seeds of final trials."""
+        return range(self.trials)
 
-    def plain_seeds(self, data: str) -> range:
+    @property
+    def plain_seeds(self) -> range:
         """Seeds for the non-private fits that take minutes."""
-        return range(min(1 if data in SLOW else self.plain_trials, self.trials))
+        return range(min(self.plain_trials, self.trials))
 
     @property
     def pilot_seeds(self) -> range:
@@ -107,7 +108,7 @@ def nonzeros(rows: Rows) -> float:
 
 def table1_trials(data: str, effort: Effort) -> list[Trial]:
     """One row of Table 1."""
-    seeds, few = effort.seeds(data), effort.plain_seeds(data)
+    seeds, few = effort.seeds, effort.plain_seeds
     return _by_seed(
         [
             *private(data, SPARSIFIER, 1.0, seeds),
@@ -132,7 +133,7 @@ def run_table2(runner: Runner, folder: Path, effort: Effort, names: Sequence[str
 
 
 def _run_table2_row(runner: Runner, path: Path, effort: Effort, data: str) -> Rows:
-    seeds = effort.seeds(data)
+    seeds = effort.seeds
     title = f"Table 2, {data}"
     sparsifier = runner.run(private(data, SPARSIFIER, 1.0, seeds), work, path, title)
     size = max(1, round(nonzeros(sparsifier)))
@@ -200,7 +201,7 @@ def run_curves(runner: Runner, path: Path, effort: Effort, data: str, epsilons: 
     final: list[Trial] = []
     for (method, epsilon), trials in pilots.items():
         chosen = chosen_parameters({trial: tuned[trial] for trial in trials})
-        final += private(data, method, epsilon, effort.seeds(data), **dict(chosen))
+        final += private(data, method, epsilon, effort.seeds, **dict(chosen))
     return runner.run(_by_seed(final), work, path, f"final trials, {data}")
 
 
