@@ -1,4 +1,4 @@
-"""Tables and the ablation picture from experiments/results/select-refit-*.jsonl, written into docs/ and the README.
+"""Tables and the ablation picture from experiments/results/select-refit-*.jsonl, written into docs/.
 
 Run: .venv/bin/python experiments/select_refit_report.py
 """
@@ -200,28 +200,6 @@ def ablation_picture(groups: dict) -> None:
         figure.savefig(FIGURE.with_suffix(f".{ending}"), dpi=120)
 
 
-def readme_table(groups: dict) -> str:
-    rows = [
-        [data, _short(groups[data, "select-then-refit", 1.0, "zero-out"]),
-         _short(groups[data, "published", 1.0, "zero-out"]), _short(groups[data, "non-private", 0.0, "none"])]
-        for data in SETS if groups[data, "select-then-refit", 1.0, "zero-out"]
-    ]  # fmt: skip
-    head = [
-        "data",
-        "hardzero (features)",
-        "published Sparsifier, re-run (features)",
-        "non-private L1, λ = 10 (features)",
-    ]
-    return table(head, rows)
-
-
-def _short(group: dict[int, dict[str, float]]) -> str:
-    if len(group) < 2:
-        return "–"
-    accuracy, auc, size = (mean_and_error(r[m] for r in group.values())[0] for m in ("accuracy", "auc", "nonzeros"))
-    return f"{accuracy:.1f} / {auc:.1f} ({size:.0f})"
-
-
 TEXT = """# Results of select-then-refit
 
 Default parameters only, the same for all data sets. 80/20 splits (breast cancer: 426 rows to train on), δ = 1/n,
@@ -284,9 +262,6 @@ def main() -> None:
             ablation=ablation_table(ablation),
         )
     )
-    readme = ROOT / "README.md"
-    before, after = readme.read_text().split("<!-- table -->")[0], readme.read_text().split("<!-- /table -->")[-1]
-    readme.write_text(f"{before}<!-- table -->\n{readme_table(groups)}\n<!-- /table -->{after}")
 
 
 if __name__ == "__main__":
