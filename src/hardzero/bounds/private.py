@@ -1,0 +1,265 @@
+"""Private bounds from beginning to end: a table and a schema in, a schema with bounds and their price out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import checks
+from ..evaluation.assess import public_rows
+from ..ledger.ledger import Ledger
+from ..ledger.receipt import Receipt
+from ..methods.plans import default_delta
+from ..model.plain_text import shown
+from ..model.statement import PrivacyStatement
+from ..model.statement_json import statement_to_dict
+from ..privacy.budget import Budget, Neighbours
+from ..privacy.randomness import IntArray, source_for
+from ..readers import TableReader
+from ..schema import cells
+from ..schema.cells import EncodingError
+from ..schema.columns import Schema, Unbounded
+from ..schema.fields import plain_number
+from ..schema.released import BoundsCharge
+from .grid import Grid
+from .ranges import ReleasedRange, doubtful_share, range_of
+from .release import BoundsPlan, noisy_sums, plan_bounds
+
+TAIL = 0.01
+"""The share of cells that may lie beyond each bound, where nobody says another."""
+
+
+@dataclass(frozen=True, repr=False)
+class BoundsStatement(PrivacyStatement):
+    """What a release of bounds guarantees.
+
+    Privacy
+    -------
+    Post-processing: made from the plan alone.
+    """
+
+    _released: ClassVar[str] = "these bounds"
+    _made_by: ClassVar[str] = "this release"
+
+
+@dataclass(frozen=True, repr=False)
+class PrivateBounds:
+    """Released bounds. Printing them gives them in words, with the privacy statement.
+
+    Attributes
+    ----------
+    schema : Schema
+        The schema with bounds for every column for which they could be told, and with what they cost.
+    ranges : mapping of str to ReleasedRange or None
+        Bounds by column; None where noise hides them.
+    privacy : PrivacyStatement
+        What was guaranteed, and what it cost.
+
+    Privacy
+    -------
+    Post-processing of noisy sums.
+    """
+
+    schema: Schema
+    ranges: Mapping[str, ReleasedRange | None]
+    privacy: BoundsStatement
+
+    @property
+    def untold(self) -> tuple[str, ...]:
+        """The columns whose range could not be told."""
+        return tuple(name for name, found in self.ranges.items() if found is None)
+
+    def __repr__(self) -> str:
+        return "\n".join([*self.lines(), "", repr(self.privacy)])
+
+    def lines(self) -> Iterator[str]:
+        """Return the bounds in words, a line for each column.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        for name, found in self.ranges.items():
+            if found is None:
+                yield f"{shown(name)}: could not be told; give a public range, or more epsilon"
+            else:
+                between = f"{plain_number(found.lower)} to {plain_number(found.upper)}"
+                yield f"{shown(name)}: {between} (up to {found.unnoticed:.1%} of values may lie beyond each)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bounds and the statement as JSON values.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        ranges = {name: None if found is None else vars(found) for name, found in self.ranges.items()}
+        return {"bounds": ranges, "privacy": statement_to_dict(self.privacy)}
+
+
+def private_bounds(
+    table: Any,
+    schema: Schema,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    neighbours: str = "zero-out",
+    n_rows: int | None = None,
+    tail: float = TAIL,
+    random_state: int | None = None,
+    ledger: Ledger | None = None,
+    heard: Callable[[int], None] | None = None,
+) -> PrivateBounds:
+    """Release bounds for the numeric columns whose range the schema calls private.
+
+    Of each such column quantiles are released on a public grid, all with one Gaussian mechanism, and rounded
+    outwards. The table is read once, in batches where it is a reader.
+
+    Parameters
+    ----------
+    table : TableReader or table
+        From `hardzero.readers.open_table`; or a pyarrow table, a pandas or polars frame, or a dictionary of columns.
+    schema : Schema
+        With ``range = "private"`` for one column at least.
+    epsilon : float
+        What the release may cost each row.
+    delta : float, optional
+        By default n_rows^-1.5.
+    neighbours : {"zero-out", "replace-one", "add-remove"}, default="zero-out"
+        Which tables are to be hard to tell apart; a fit with these bounds must use the same.
+    n_rows : int, optional
+        For "add-remove": a public number of rows in place of the true one.
+    tail : float, default=0.01
+        The share of a column's values that may lie beyond each bound, to be clipped.
+    random_state : int, optional
+        For tests only: a seeded release is not private.
+    ledger : Ledger, optional
+        Where the release is charged: its cost is reserved before noise is drawn, or refused.
+    heard : callable, optional
+        Is told how many rows have been read.
+
+    Returns
+    -------
+    PrivateBounds
+        The schema with bounds and their price, the bounds, and the privacy statement.
+
+    Raises
+    ------
+    ValueError
+        No range is private, or so few rows and so little ε cannot tell any; nothing is released or charged then.
+    EncodingError
+        A cell is missing, and the schema's policy is "error".
+
+    Privacy
+    -------
+    Releases noisy sums: (ε, δ)-differential privacy for each row under the relation. A fit to the same rows costs
+    what it costs on top; model files state both together. Proof: docs/proofs/bounds.md.
+    """
+    relation = Neighbours.parse(neighbours)
+    checks.share("tail", tail)
+    columns = schema.unbounded
+    if not columns:
+        raise ValueError('no column of the schema has range = "private"; its bounds are all public')
+    grids = [Grid(column.lowest, column.highest) for column in columns]
+    counts, seen = _counted(table, schema, grids, heard)
+    plan = _planned(grids, public_rows(relation, n_rows, seen), epsilon, delta, relation)
+    source = source_for(random_state)
+    seeded = not source.is_private
+    charging = (
+        nullcontext()
+        if ledger is None
+        else ledger.charged(plan.events, plan.spent, relation, what="private bounds", seeded=seeded)
+    )
+    with charging as receipt:
+        sums = noisy_sums(counts, plan, source)
+    ranges = {
+        column.name: range_of(part, grid, plan.noise, tail)
+        for column, part, grid in zip(columns, sums, grids, strict=True)
+    }
+    return _released(schema, ranges, plan, receipt, seeded=seeded)
+
+
+def _counted(
+    table: Any, schema: Schema, grids: Sequence[Grid], heard: Callable[[int], None] | None
+) -> tuple[list[IntArray], int]:
+    """Count each column's cells by bin, and all rows."""
+    columns = schema.unbounded
+    names = [column.name for column in columns]
+    counts = [np.zeros(grid.bins, dtype=np.int64) for grid in grids]
+    seen = 0
+    for batch in table.batches(columns=names) if isinstance(table, TableReader) else (table,):
+        arrays = cells.columns_of(batch, names)
+        for column, grid, count in zip(columns, grids, counts, strict=True):
+            numbers = _present(column, arrays[column.name], schema)
+            count += np.bincount(grid.places(numbers), minlength=grid.bins)
+        seen += len(arrays[names[0]])
+        if heard is not None:
+            heard(seen)
+    return counts, seen
+
+
+def _present(column: Unbounded, array: Any, schema: Schema) -> Any:
+    """Return the numbers of a column; cells that are missing or no numbers are not counted, or refused."""
+    numbers = cells.numbers_of(column.name, array, schema.missing_values)
+    missing = np.isnan(numbers)
+    if schema.missing == "error" and missing.any():
+        raise EncodingError(
+            f"column {column.name!r} has cells that are missing or cannot be understood; mend them, or set the "
+            "schema's missing policy to zero or drop"
+        )
+    return numbers[~missing]
+
+
+def _planned(
+    grids: Sequence[Grid], n_rows: int, epsilon: float, delta: float | None, relation: Neighbours
+) -> BoundsPlan:
+    budget = Budget.asked(epsilon, default_delta(n_rows) if delta is None else delta)
+    plan = plan_bounds(n_rows, grids, budget, relation)
+    factor = doubtful_share(plan)
+    if factor > 1:
+        raise ValueError(
+            f"epsilon = {epsilon:g} cannot tell bounds of {len(grids)} columns from {n_rows} rows: noise would hide "
+            f"them; use about epsilon = {1.1 * factor * epsilon:.2g}, fewer columns, or public bounds. Nothing was "
+            "released"
+        )
+    return plan
+
+
+def _released(
+    schema: Schema,
+    ranges: Mapping[str, ReleasedRange | None],
+    plan: BoundsPlan,
+    receipt: Receipt | None,
+    *,
+    seeded: bool,
+) -> PrivateBounds:
+    """Put bounds and price into the schema, and say what is guaranteed."""
+    entry = None if receipt is None else (receipt.dataset, receipt.number, receipt.hash)
+    spent, relation = plan.spent, plan.neighbours
+    noise = plan.events[0].noise  # type: ignore[attr-defined]  # one Gaussian release
+    charge = BoundsCharge(
+        tuple(ranges), spent.epsilon, spent.delta, relation.value, noise, plan.n_rows, seeded, entry
+    )
+    told = {name: (found.lower, found.upper) for name, found in ranges.items() if found is not None}
+    size = f"the number of rows ({plan.n_rows})"
+    if relation is Neighbours.ADD_REMOVE:
+        size = f"the stated number of rows ({plan.n_rows}); the true number is protected"
+    statement = BoundsStatement(
+        spent.epsilon,
+        spent.delta,
+        relation,
+        plan.events,
+        ("the schema but for these bounds: columns, limits, missing values", size),
+        seeded=seeded,
+        notes=(
+            "It is about the rows of the table that was read, one row being one record. What is done with the same "
+            "rows later costs more on top.",
+        ),
+        n_rows=plan.n_rows,
+        ledger=receipt,
+    )
+    return PrivateBounds(schema.with_ranges(told, charge), ranges, statement)
