@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,9 @@ from .release import BoundsPlan, noisy_sums, plan_bounds
 
 TAIL = 0.01
 """The share of cells that may lie beyond each bound, where nobody says another."""
+
+UNTOLD = "could not be told; give a public range, or more epsilon"
+"""What is said of bounds that noise hides."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,7 +88,7 @@ class PrivateBounds:
         """
         for name, found in self.ranges.items():
             if found is None:
-                yield f"{shown(name)}: could not be told; give a public range, or more epsilon"
+                yield f"{shown(name)}: {UNTOLD}"
             else:
                 between = f"{plain_number(found.lower)} to {plain_number(found.upper)}"
                 yield f"{shown(name)}: {between} (up to {found.unnoticed:.1%} of values may lie beyond each)"
@@ -112,7 +115,6 @@ def private_bounds(
     tail: float = TAIL,
     random_state: int | None = None,
     ledger: Ledger | None = None,
-    heard: Callable[[int], None] | None = None,
 ) -> PrivateBounds:
     """Release bounds for the numeric columns whose range the schema calls private.
 
@@ -139,8 +141,6 @@ def private_bounds(
         For tests only: a seeded release is not private.
     ledger : Ledger, optional
         Where the release is charged: its cost is reserved before noise is drawn, or refused.
-    heard : callable, optional
-        Is told how many rows have been read.
 
     Returns
     -------
@@ -159,15 +159,55 @@ def private_bounds(
     Releases noisy sums: (ε, δ)-differential privacy for each row under the relation. A fit to the same rows costs
     what it costs on top; model files state both together. Proof: docs/proofs/bounds.md.
     """
-    relation = Neighbours.parse(neighbours)
-    checks.share("tail", tail)
-    columns = schema.unbounded
-    if not columns:
-        raise ValueError('no column of the schema has range = "private"; its bounds are all public')
-    grids = [Grid(column.lowest, column.highest) for column in columns]
-    counts, seen = _counted(table, schema, grids, heard)
-    plan = _planned(grids, public_rows(relation, n_rows, seen), epsilon, delta, relation)
-    source = source_for(random_state)
+    terms = BoundsTerms(epsilon, delta, Neighbours.parse(neighbours), n_rows, tail, random_state, ledger)
+    return released_bounds(counted_cells(table, schema), schema, terms)
+
+
+@dataclass(frozen=True)
+class BoundsTerms:
+    """What bounds may cost and to whom that is charged; see `private_bounds`.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+
+    epsilon: float
+    delta: float | None
+    neighbours: Neighbours
+    n_rows: int | None
+    tail: float = TAIL
+    random_state: int | None = None
+    ledger: Ledger | None = None
+
+    def __post_init__(self) -> None:
+        checks.share("tail", self.tail)
+
+
+@dataclass(frozen=True)
+class CountedCells:
+    """How many cells of each column lie in each bin of its grid, and how many rows there are.
+
+    Privacy
+    -------
+    Sensitive.
+    """
+
+    grids: tuple[Grid, ...]
+    counts: tuple[IntArray, ...] = field(repr=False)
+    rows: int = field(repr=False)
+
+
+def released_bounds(counted: CountedCells, schema: Schema, terms: BoundsTerms) -> PrivateBounds:
+    """Release bounds from cells that were counted.
+
+    Privacy
+    -------
+    Releases noisy sums, as `private_bounds`.
+    """
+    relation, ledger = terms.neighbours, terms.ledger
+    plan = _planned(counted.grids, public_rows(relation, terms.n_rows, counted.rows), terms)
+    source = source_for(terms.random_state)
     seeded = not source.is_private
     charging = (
         nullcontext()
@@ -175,31 +215,36 @@ def private_bounds(
         else ledger.charged(plan.events, plan.spent, relation, what="private bounds", seeded=seeded)
     )
     with charging as receipt:
-        sums = noisy_sums(counts, plan, source)
+        sums = noisy_sums(counted.counts, plan, source)
     ranges = {
-        column.name: range_of(part, grid, plan.noise, tail)
-        for column, part, grid in zip(columns, sums, grids, strict=True)
+        column.name: range_of(part, grid, plan.noise, terms.tail)
+        for column, part, grid in zip(schema.unbounded, sums, plan.grids, strict=True)
     }
     return _released(schema, ranges, plan, receipt, seeded=seeded)
 
 
-def _counted(
-    table: Any, schema: Schema, grids: Sequence[Grid], heard: Callable[[int], None] | None
-) -> tuple[list[IntArray], int]:
-    """Count each column's cells by bin, and all rows."""
+def counted_cells(table: Any, schema: Schema, heard: Callable[[int], None] | None = None) -> CountedCells:
+    """Read the columns whose range is private, once, and count their cells; ``heard`` is told of rows.
+
+    Privacy
+    -------
+    Sensitive. Where a cell is counted depends on that cell and the schema alone.
+    """
     columns = schema.unbounded
+    if not columns:
+        raise ValueError('no column of the schema has range = "private"; its bounds are all public')
     names = [column.name for column in columns]
-    counts = [np.zeros(grid.bins, dtype=np.int64) for grid in grids]
+    grids = tuple(Grid(column.lowest, column.highest) for column in columns)
+    counts = tuple(np.zeros(grid.bins, dtype=np.int64) for grid in grids)
     seen = 0
     for batch in table.batches(columns=names) if isinstance(table, TableReader) else (table,):
         arrays = cells.columns_of(batch, names)
-        for column, grid, count in zip(columns, grids, counts, strict=True):
-            numbers = _present(column, arrays[column.name], schema)
-            count += np.bincount(grid.places(numbers), minlength=grid.bins)
+        for column, grid, found in zip(columns, grids, counts, strict=True):
+            found[:] += np.bincount(grid.places(_present(column, arrays[column.name], schema)), minlength=grid.bins)
         seen += len(arrays[names[0]])
         if heard is not None:
             heard(seen)
-    return counts, seen
+    return CountedCells(grids, counts, seen)
 
 
 def _present(column: Unbounded, array: Any, schema: Schema) -> Any:
@@ -214,11 +259,10 @@ def _present(column: Unbounded, array: Any, schema: Schema) -> Any:
     return numbers[~missing]
 
 
-def _planned(
-    grids: Sequence[Grid], n_rows: int, epsilon: float, delta: float | None, relation: Neighbours
-) -> BoundsPlan:
-    budget = Budget.asked(epsilon, default_delta(n_rows) if delta is None else delta)
-    plan = plan_bounds(n_rows, grids, budget, relation)
+def _planned(grids: Sequence[Grid], n_rows: int, terms: BoundsTerms) -> BoundsPlan:
+    epsilon = terms.epsilon
+    budget = Budget.asked(epsilon, default_delta(n_rows) if terms.delta is None else terms.delta)
+    plan = plan_bounds(n_rows, grids, budget, terms.neighbours)
     factor = doubtful_share(plan)
     if factor > 1:
         raise ValueError(

@@ -17,6 +17,7 @@ from scipy.linalg import solve_triangular, toeplitz
 
 from ..data.bounded import FloatArray
 from ..methods.plans import ChargedPlan, charged
+from ..model.composed import bounds_event
 from ..privacy import accounting, mechanisms
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import GaussianRelease
@@ -67,22 +68,12 @@ def plan_bounds(n_rows: int, grids: Sequence[Grid], budget: Budget, neighbours: 
     """
 
     def events(inverse: float) -> tuple[GaussianRelease]:
-        return (released_bounds(len(grids), 1 / inverse),)
+        return (bounds_event(len(grids), 1 / inverse),)
 
     released = events(accounting.most_within(budget, events, budget.epsilon / 4))
     sensitivity = math.sqrt(neighbours.contributions * sum(square_of_a_cell(grid.bins) for grid in grids))
     sigma = math.ceil(released[0].noise * sensitivity * (1 + 2.0**-50))
     return BoundsPlan(budget, neighbours, released, charged(budget, released), n_rows, tuple(grids), sigma)
-
-
-def released_bounds(columns: int, noise: float) -> GaussianRelease:
-    """Return what a release of bounds is, for an account.
-
-    Privacy
-    -------
-    Data-independent.
-    """
-    return GaussianRelease(f"bounds of {columns} column{'s' if columns > 1 else ''}", noise)
 
 
 @lru_cache(maxsize=64)
@@ -94,7 +85,7 @@ def shares_of_a_cell(bins: int) -> IntArray:
     Data-independent.
     """
     ratios = 1 - 1 / (2 * np.arange(1, bins))
-    shares = np.rint(CELL * np.cumprod(np.concatenate([[1.0], ratios]))).astype(np.int64)
+    shares: IntArray = np.rint(CELL * np.cumprod(np.concatenate([[1.0], ratios]))).astype(np.int64)
     shares.flags.writeable = False
     return shares
 
