@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -14,9 +15,11 @@ from ..evaluation.assess import public_rows
 from ..ledger.ledger import Ledger
 from ..ledger.receipt import Receipt
 from ..methods.plans import default_delta
+from ..model.composed import bounds_event
 from ..model.plain_text import shown
 from ..model.statement import PrivacyStatement
 from ..model.statement_json import statement_to_dict
+from ..privacy import accounting
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.randomness import IntArray, source_for
 from ..readers import TableReader
@@ -265,10 +268,12 @@ def _planned(grids: Sequence[Grid], n_rows: int, terms: BoundsTerms) -> BoundsPl
     plan = plan_bounds(n_rows, grids, budget, terms.neighbours)
     factor = doubtful_share(plan)
     if factor > 1:
+        quieter = bounds_event(len(grids), plan.multiple / factor)
+        enough = accounting.spent((quieter,), budget.delta).epsilon
         raise ValueError(
             f"epsilon = {epsilon:g} cannot tell bounds of {len(grids)} columns from {n_rows} rows: noise would hide "
-            f"them; use about epsilon = {1.1 * factor * epsilon:.2g}, fewer columns, or public bounds. Nothing was "
-            "released"
+            f"them; use epsilon = {math.ceil(100 * enough) / 100:g} or more, fewer columns, or public bounds. "
+            "Nothing was released"
         )
     return plan
 
@@ -284,9 +289,8 @@ def _released(
     """Put bounds and price into the schema, and say what is guaranteed."""
     entry = None if receipt is None else (receipt.dataset, receipt.number, receipt.hash)
     spent, relation = plan.spent, plan.neighbours
-    noise = plan.events[0].noise  # type: ignore[attr-defined]  # one Gaussian release
     charge = BoundsCharge(
-        tuple(ranges), spent.epsilon, spent.delta, relation.value, noise, plan.n_rows, seeded, entry
+        tuple(ranges), spent.epsilon, spent.delta, relation.value, plan.multiple, plan.n_rows, seeded, entry
     )
     told = {name: (found.lower, found.upper) for name, found in ranges.items() if found is not None}
     size = f"the number of rows ({plan.n_rows})"

@@ -33,6 +33,8 @@ CELL = 2**16
 class BoundsPlan(ChargedPlan):
     """What will be summed up, and with how much noise; made before a cell is counted.
 
+    ``sigma`` is the standard deviation of the noise in units, ``multiple`` the same over the sensitivity.
+
     Privacy
     -------
     Data-independent.
@@ -40,6 +42,7 @@ class BoundsPlan(ChargedPlan):
 
     n_rows: int
     grids: tuple[Grid, ...]
+    multiple: float
     sigma: int
 
     @property
@@ -73,7 +76,8 @@ def plan_bounds(n_rows: int, grids: Sequence[Grid], budget: Budget, neighbours: 
     released = events(accounting.most_within(budget, events, budget.epsilon / 4))
     sensitivity = math.sqrt(neighbours.contributions * sum(square_of_a_cell(grid.bins) for grid in grids))
     sigma = math.ceil(released[0].noise * sensitivity * (1 + 2.0**-50))
-    return BoundsPlan(budget, neighbours, released, charged(budget, released), n_rows, tuple(grids), sigma)
+    spent = charged(budget, released)
+    return BoundsPlan(budget, neighbours, released, spent, n_rows, tuple(grids), released[0].noise, sigma)
 
 
 @lru_cache(maxsize=64)

@@ -65,7 +65,8 @@ def includes_released_bounds(statement: PrivacyStatement, schema: Schema | None)
     """
     charges = () if schema is None else schema.bounds
     stamped = statement.seeded or not any(charge.seeded for charge in charges)
-    return stamped and statement.events[: len(charges)] == tuple(map(event_of, charges))
+    events = tuple(bounds_event(len(charge.columns), charge.noise) for charge in charges)
+    return stamped and statement.events[: len(charges)] == events
 
 
 def bounds_event(columns: int, noise: float) -> GaussianRelease:
