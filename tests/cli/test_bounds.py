@@ -157,8 +157,8 @@ def test_ledger_entries_for_bounds_and_fit_of_one_data_set(folder):
     account = ("--ledger", "ledger.db", "--dataset", "people")
     made = CliRunner().invoke(
         app,
-        ["ledger", "init", "--dataset", "people", "--ledger", str(folder / "ledger.db"), "--epsilon", "2", "--delta", "1e-5",
-         "--schema", str(folder / "people.toml")],
+        ["ledger", "init", "--dataset", "people", "--ledger", str(folder / "ledger.db"), "--epsilon", "2",
+         "--delta", "1e-5", "--schema", str(folder / "people.toml")],
     )  # fmt: skip
     assert made.exit_code == 0, made.output
     done(folder, *BOUNDS, "--delta", "1e-6", *account)

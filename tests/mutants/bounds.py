@@ -74,11 +74,11 @@ MUTANTS = (
         _REPLAYED,
     ),
     Mutant(
-        "limits-moved-by-the-records",
-        "the largest value shows in the bounds",
+        "doubt-measured-by-the-records",
+        "the largest count shows in the bounds",
         _PRIVATE,
         "        column.name: range_of(part, grid, plan.noise, terms.tail)\n",
-        "        column.name: range_of(part, grid, plan.noise + float(counted.counts[0][-1]), terms.tail)\n",
+        "        column.name: range_of(part, grid, plan.noise + 0.1 * float(counted.counts[0].max()), terms.tail)\n",
         _REPLAYED,
     ),
     Mutant(
