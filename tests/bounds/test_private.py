@@ -143,6 +143,9 @@ def test_a_column_that_cannot_be_told_stays_private_and_is_paid_for():
     assert found.to_dict()["bounds"]["debt"] is None
     again = private_bounds(table(), found.schema, epsilon=2.0)
     assert [charge.columns for charge in again.schema.bounds] == [("age", "debt"), ("debt",)]
+    with taped() as tape, pytest.raises(ValueError, match="two relations do not add up"):
+        private_bounds(table(), found.schema, epsilon=2.0, neighbours="replace-one")
+    assert not tape.calls
     assert loads(dumps(again.schema)) == again.schema
 
 
@@ -151,6 +154,7 @@ def test_a_column_that_cannot_be_told_stays_private_and_is_paid_for():
     [
         ({"epsilon": 0}, "epsilon must be"),
         ({"epsilon": 1, "tail": 0}, "tail"),
+        ({"epsilon": 1, "tail": 0.4}, "tail must be at most 0.25"),
         ({"epsilon": 1, "n_rows": 9}, "goes with neighbours='add-remove'"),
         ({"epsilon": 1, "neighbours": "add-remove"}, "needs n_rows"),
     ],

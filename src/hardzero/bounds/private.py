@@ -15,7 +15,7 @@ from ..evaluation.assess import public_rows
 from ..ledger.ledger import Ledger
 from ..ledger.receipt import Receipt
 from ..methods.plans import default_delta
-from ..model.composed import bounds_event
+from ..model.composed import bounds_event, refuse_other_relation
 from ..model.plain_text import shown
 from ..model.statement import PrivacyStatement
 from ..model.statement_json import statement_to_dict
@@ -34,6 +34,8 @@ from .release import BoundsPlan, noisy_sums, plan_bounds
 
 TAIL = 0.01
 """The share of cells that may lie beyond each bound, where nobody says another."""
+
+_LARGEST_TAIL = 0.25
 
 UNTOLD = "could not be told; give a public range, or more epsilon"
 """What is said of bounds that noise hides."""
@@ -184,7 +186,9 @@ class BoundsTerms:
     ledger: Ledger | None = None
 
     def __post_init__(self) -> None:
-        checks.share("tail", self.tail)
+        Budget.asked(self.epsilon, default_delta(1) if self.delta is None else self.delta)  # before a table is read
+        if checks.share("tail", self.tail) > _LARGEST_TAIL:
+            raise ValueError(f"tail must be at most {_LARGEST_TAIL:g}, got {self.tail!r}; 0.01 is usual")
 
 
 @dataclass(frozen=True)
@@ -209,6 +213,7 @@ def released_bounds(counted: CountedCells, schema: Schema, terms: BoundsTerms) -
     Releases noisy sums, as `private_bounds`.
     """
     relation, ledger = terms.neighbours, terms.ledger
+    refuse_other_relation(schema.bounds, relation.value)  # of columns that were asked for before
     plan = _planned(counted.grids, public_rows(relation, terms.n_rows, counted.rows), terms)
     source = source_for(terms.random_state)
     seeded = not source.is_private
@@ -271,7 +276,7 @@ def _planned(grids: Sequence[Grid], n_rows: int, terms: BoundsTerms) -> BoundsPl
         quieter = bounds_event(len(grids), plan.multiple / factor)
         enough = accounting.spent((quieter,), budget.delta).epsilon
         raise ValueError(
-            f"epsilon = {epsilon:g} cannot tell bounds of {len(grids)} columns from {n_rows} rows: noise would hide "
+            f"epsilon = {epsilon:g} cannot tell {quieter.what} from {n_rows} rows: noise would hide "
             f"them; use epsilon = {math.ceil(100 * enough) / 100:g} or more, fewer columns, or public bounds. "
             "Nothing was released"
         )

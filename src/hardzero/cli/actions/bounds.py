@@ -58,9 +58,9 @@ def bounded_for_fit(
     Releases noisy sums: (ε, δ)-differential privacy for each row. Proof: docs/proofs/bounds.md.
     """
     epsilon, delta, relation, stated_rows, seed, ledger = terms
+    asked = BoundsTerms(epsilon, delta, relation, stated_rows, random_state=seed, ledger=ledger)
     cells = counted(reader, schema)
     results.charging = ledger is not None
-    asked = BoundsTerms(epsilon, delta, relation, stated_rows, random_state=seed, ledger=ledger)
     found = released_bounds(cells, schema, asked)
     results.what, results.fitted = "the release of bounds", found.privacy.is_private
     if found.untold:
