@@ -109,7 +109,7 @@ def test_a_file_that_leaves_out_what_bounds_cost_is_refused(estimator, hidden):
 def test_the_documented_totals(epsilon, total):
     """What docs/bounds.md says of bounds beside a fit at ε = 1."""
     X = np.random.default_rng(0).uniform(-1, 1, (10_000, 20))
-    model = SparsePrivateLogisticRegression(1.0, bounds=(-1, 1), classes=[0, 1]).fit(X, X[:, 0] > 0)
+    model = SparsePrivateLogisticRegression(1.0, bounds=(-1, 1), classes=[False, True]).fit(X, X[:, 0] > 0)
     plan = plan_bounds(10_000, [Grid(0, 1)], Budget(epsilon, model.privacy_.delta), Neighbours.ZERO_OUT)
     charge = BoundsCharge(("age",), plan.spent.epsilon, plan.spent.delta, "zero-out", plan.multiple, 10_000)
     assert with_released_bounds(model.privacy_, schema_with(charge)).epsilon == pytest.approx(total, rel=1e-3)
