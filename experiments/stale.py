@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import additive
+import bounds
 import evaluation
 import planner
 import reliability
@@ -49,6 +50,8 @@ def works() -> dict[str, Work]:
         files[f"additive-{study}.jsonl"] = files[f"additive-{study}-tuning.jsonl"] = partial(additive.work, study)
     for study, (_, work) in evaluation.STUDIES.items():
         files[f"evaluation-{study}.jsonl"] = work
+    for study in ("near", "worth"):
+        files[f"bounds-{study}.jsonl"] = partial(bounds.work, study)
     files |= {"planner-found.jsonl": planner.found_work, "planner-shapes.jsonl": planner.shapes_work}
     for name in (experiments.TABLES, experiments.SYNTHETIC, experiments.KDD99):
         files[f"reproduce/{name}"] = experiments.work

@@ -8,6 +8,7 @@ from . import estimators
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from .bounds.private import PrivateBounds, private_bounds
     from .estimators import *  # noqa: F403
     from .estimators._repeats import RepeatedFitWarning
     from .evaluation import evaluate, fit_and_evaluate
@@ -38,6 +39,7 @@ __all__ = [
     "Neighbours",
     "PlainFrankWolfe",
     "PrivacyStatement",
+    "PrivateBounds",
     "RepeatedFitWarning",
     "Schema",
     "Supposed",
@@ -49,6 +51,7 @@ __all__ = [
     "needed_rows",
     "paper_iterations",
     "plan",
+    "private_bounds",
 ]
 __all__ += estimators.__all__
 
@@ -66,6 +69,7 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "Neighbours": "privacy.budget",
     "PlainFrankWolfe": "optim.optimum",
     "PrivacyStatement": "model.statement",
+    "PrivateBounds": "bounds.private",
     "RepeatedFitWarning": "estimators._repeats",
     "Schema": "schema",
     "Supposed": "evaluation.planner_tables",
@@ -77,6 +81,7 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "needed_rows": "evaluation.planner",
     "paper_iterations": "methods.private_lasso",
     "plan": "evaluation.planner",
+    "private_bounds": "bounds.private",
 }
 
 _RENAMED = {"SparsePrivateRegression": "SparsifierRegression"}

@@ -4,6 +4,7 @@ from . import (
     accounts,
     backends,
     baselines,
+    bounds,
     evaluation,
     inference,
     ledger,
@@ -30,6 +31,7 @@ MUTANTS = tuple(
             *reading.MUTANTS,
             *ledger.MUTANTS,
             *evaluation.MUTANTS,
+            *bounds.MUTANTS,
         ),
         key=lambda mutant: not mutant.compiled,
     )

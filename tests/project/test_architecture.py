@@ -41,6 +41,10 @@ MAY_IMPORT = {
         *("privacy", "ledger", "kernels", "data", "optim", "methods", "estimators", "model", "schema"),
         *("report", "checks"),
     ),
+    "bounds": (
+        *("privacy", "ledger", "data", "methods", "evaluation", "model", "schema", "readers"),
+        *("checks",),
+    ),
     "datasets": ("schema", "checks"),
     "reproduce": ("privacy", "data", "optim", "methods", "estimators", "datasets", "checks", "atomic", "version"),
     "cli": (
@@ -53,6 +57,7 @@ MAY_IMPORT = {
             "methods",
             "estimators",
             "evaluation",
+            "bounds",
             "schema",
             "readers",
             "model",
@@ -61,7 +66,18 @@ MAY_IMPORT = {
         *("checks", "atomic", "interrupts", "version"),
     ),
     "__main__": ("interrupts", "cli"),
-    "__init__": ("estimators", "evaluation", "ledger", "methods", "model", "optim", "privacy", "schema", "version"),
+    "__init__": (
+        "bounds",
+        "estimators",
+        "evaluation",
+        "ledger",
+        "methods",
+        "model",
+        "optim",
+        "privacy",
+        "schema",
+        "version",
+    ),
 }
 NEVER_LOADED = [
     "matplotlib",

@@ -204,4 +204,5 @@ def test_the_documented_example_is_a_schema():
         "boolean",
         "ordered",
         "ignored",
+        "unbounded",
     }

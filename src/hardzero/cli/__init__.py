@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ..version import __version__
-from . import demo, evaluate, ledger, model, planning, reproduce, schema
+from . import bounds, demo, evaluate, ledger, model, planning, reproduce, schema
 from .options import spelled_out
 
 app = typer.Typer(
@@ -27,6 +27,10 @@ app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")
 for command, example in (
     (planning.plan, "hardzero plan --rows 20000 --features 100 --epsilon 1"),
+    (
+        spelled_out(bounds.bounds),
+        "hardzero bounds people.csv --schema people.toml --epsilon 0.1 --output bounded.toml",
+    ),
     (
         spelled_out(model.fit),
         "hardzero fit people.csv --schema people.toml --epsilon 1 --output model.json --report report.html",

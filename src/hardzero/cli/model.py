@@ -96,6 +96,14 @@ EvaluationFile = Annotated[
     Path | None,
     typer.Option(help="Where the evaluation of --holdout goes, as JSON.", show_default="MODEL-evaluation.json"),
 ]
+BoundsEpsilon = Annotated[
+    float | None,
+    typer.Option(
+        help='For columns with range = "private": what releasing their bounds may cost, beside the fit; the model '
+        "states both together.",
+        show_default="all bounds are public",
+    ),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="For tests only: a seeded fit is stamped as not private.")]
 
 
@@ -114,6 +122,7 @@ def fit(
     report: Annotated[Path | None, typer.Option(help="Also write the report, as one HTML page.")] = None,
     holdout: Holdout = None,
     evaluation: EvaluationFile = None,
+    bounds_epsilon: BoundsEpsilon = None,
     *,
     table: TableOptions,
     scheduler: Scheduler = None,
@@ -134,6 +143,7 @@ def fit(
         from ..optim import progress
         from ..report import ready, render_report
         from ..schema.file import load_schema
+        from .actions.bounds import bounded_for_fit, refuse_bounds
         from .actions.fit import claimed_outputs, fit_rows, keep_model, refuse_dropping, refuse_public_rows
         from .actions.holdout import evaluation_path, set_aside
         from .actions.ledger import account_of_fit, refuse_beyond
@@ -141,8 +151,8 @@ def fit(
 
         schema = load_schema(schema_path)
         chosen = method_for(None if method is None else method.value, schema.target)
+        refuse_bounds(bounds_epsilon, schema, neighbours.value, scheduler)
         account = None if no_ledger else account_of_fit(ledger, dataset, schema, chosen)
-        schema = schema.with_steps() if shape is Shape.STEPS else schema
         refuse_dropping(schema, neighbours.value)
         refuse_public_rows(neighbours.value, public_rows)
         if report is not None:
@@ -155,9 +165,15 @@ def fit(
             "random_state": seed,
             "ledger": account,
         }
-        estimator = build_estimator(
-            chosen, schema, privacy, option or (), prune=prune.value, max_variables=max_variables
-        )
+
+        def ready_to_fit(schema: Schema) -> tuple[Schema, Any]:
+            shaped = schema.with_steps() if shape is Shape.STEPS else schema
+            return shaped, build_estimator(
+                chosen, shaped, privacy, option or (), prune=prune.value, max_variables=max_variables
+            )
+
+        # Options are looked at before anything is spent, on bounds too.
+        _, estimator = ready_to_fit(schema if bounds_epsilon is None else schema.at_limits())
         apart = set_aside(holdout, schema, estimator, scheduler, seed)
         paths = {"model": output, "report": report, "evaluation": evaluation_path(apart, output, evaluation)}
         wanted = {name: path for name, path in paths.items() if path is not None}
@@ -165,9 +181,15 @@ def fit(
             results.outputs += claims
             outputs = dict(zip(wanted, claims, strict=True))
 
-            def refuse_excess(n_rows: int | None) -> None:
-                refuse_beyond(account, epsilon, delta, public_rows or n_rows)
+            def refuse_excess(n_rows: int | None, before: float = 0.0) -> None:
+                refuse_beyond(account, before + epsilon, delta, public_rows or n_rows)
 
+            if bounds_epsilon is not None:
+                reader = table.opened_for(schema.columns, schema.target.name)
+                refuse_excess(reader.n_rows, bounds_epsilon)
+                terms = bounds_epsilon, delta, neighbours, public_rows, seed, account
+                schema = bounded_for_fit(reader, schema, terms, results)
+            schema, estimator = ready_to_fit(schema)
             with (
                 _training_rows(table, schema, estimator, scheduler, apart, refuse_excess) as rows,
                 steps_shown("fitting") as shown,
@@ -178,7 +200,7 @@ def fit(
                 results.charging = account is not None
                 model = fit_rows(rows, schema, estimator)
                 with held():  # whoever interrupts now has paid for the model and shall have it
-                    results.fitted = model.privacy.is_private
+                    results.fitted, results.what = model.privacy.is_private, "the fit"
                     keep_model(model, outputs["model"])
                     found = None if apart is None else apart.evaluated(model, estimator, outputs["evaluation"])
             if report is not None:

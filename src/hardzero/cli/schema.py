@@ -85,9 +85,13 @@ def check(
 
         schema = load_schema(schema_path)
         if not table.is_given:
-            typer.echo(json.dumps({"features": len(schema.features)}) if as_json else "the schema is in order")
+            private = [column.name for column in schema.unbounded]
+            if as_json:
+                typer.echo(json.dumps({"features": len(schema.at_limits().features), "private_ranges": private}))
+            else:
+                say("the schema is in order" + (f"; bounds to be released: {', '.join(private)}" if private else ""))
             return
-        found = check_table(schema, table.opened_for(schema.columns, schema.target.name), holder=holder)
+        found = check_table(schema.at_limits(), table.opened_for(schema.columns, schema.target.name), holder=holder)
         say(json.dumps(asdict(found)) if as_json else str(found))
         if not found.passed:
             raise typer.Exit(1)

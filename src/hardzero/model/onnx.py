@@ -13,7 +13,7 @@ from ..atomic import write_atomically
 from ..checks import require
 from ..data.bounded import FloatArray
 from ..schema.cell_text import WORDS
-from ..schema.columns import Boolean, Categorical, Ignored, Numeric, Ordered, Schema
+from ..schema.columns import Boolean, Categorical, Numeric, Ordered, Schema
 from . import FittedModel
 from .statement_json import statement_to_dict
 
@@ -141,10 +141,9 @@ def _margins_of_table(graph: _Graph, model: FittedModel) -> str:
     margins = graph.constant(np.array([model.intercept_scaled]))
     terms: list[tuple[Numeric | TextColumn, FloatArray]] = []
     start = 0
-    for column in model.schema.columns:
-        if not isinstance(column, Ignored):
-            terms.append((column, coef[start : start + len(column.features)]))
-            start += len(column.features)
+    for column in model.schema.used:
+        terms.append((column, coef[start : start + len(column.features)]))
+        start += len(column.features)
     for column, weights in [term for term in terms if np.any(term[1] != 0)] or terms[:1]:
         if isinstance(column, Numeric):
             part = _number(graph, column, weights, model.schema)

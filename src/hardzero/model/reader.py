@@ -8,6 +8,7 @@ import numpy as np
 
 from ..data.bounded import FloatArray
 from ..schema.columns import Feature, Schema
+from .composed import includes_released_bounds
 from .fields import Field, ModelFileError
 from .inference_json import inference_from_field
 from .source import Label, Pair, bounds_of_schema
@@ -60,6 +61,10 @@ def read_parts(field: Field) -> dict[str, Any]:
         _read_name(Field(name, f"the parameter's name {name!r}")): entry.plain()
         for name, entry in entries["parameters"].entries().items()
     }
+    privacy = statement_from_field(entries["privacy"], version, parameters.get("calibration"))
+    schema = _read_schema(entries["schema"], classes, features, bounds)
+    if not includes_released_bounds(privacy, schema):
+        entries["privacy"].fail("leaves out what the schema says that its bounds cost")
     return {
         "method": _read_name(entries["method"]),
         "parameters": parameters,
@@ -68,8 +73,8 @@ def read_parts(field: Field) -> dict[str, Any]:
         "bounds": bounds,
         "coef_scaled": tuple(tuple(row) for row in coef.tolist()),
         "intercept_scaled": tuple(intercept.tolist()),
-        "privacy": statement_from_field(entries["privacy"], version, parameters.get("calibration")),
-        "schema": _read_schema(entries["schema"], classes, features, bounds),
+        "privacy": privacy,
+        "schema": schema,
         "hardzero_version": entries["hardzero"].text(),
         "inference_scaled": inference_from_field(entries.get("inference", Field(None, "")), coef, scale, version),
     }

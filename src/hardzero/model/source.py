@@ -13,6 +13,7 @@ import numpy as np
 
 from ..data.bounded import Bounds
 from ..schema.columns import Feature, Numeric, Schema
+from .composed import with_released_bounds
 from .fields import ModelFileError
 from .inference import Inference
 
@@ -62,7 +63,9 @@ def parts_of(
         "bounds": bounds,
         "coef_scaled": tuple(tuple(row) for row in coef.tolist()),
         "intercept_scaled": tuple(intercept.tolist()),
-        "privacy": dataclasses.replace(statement, assumed_public=(*statement.assumed_public, *assumed_public)),
+        "privacy": with_released_bounds(
+            dataclasses.replace(statement, assumed_public=(*statement.assumed_public, *assumed_public)), schema
+        ),
         "schema": schema,
         "inference_scaled": inference,
     }

@@ -182,6 +182,16 @@ def encode_outcomes(
     return np.clip(numbers, target.lower, target.upper), np.isnan(numbers), outside, unknown
 
 
+def numbers_of(name: str, cells: Any, missing_values: tuple[str, ...]) -> FloatArray:
+    """Return the numbers of a column without bounds, NaN where they are missing or cells are no numbers.
+
+    Privacy
+    -------
+    Sensitive: the result has one entry for each record.
+    """
+    return _numbers(name, cells, missing_values)[0]
+
+
 def _encode_numbers(column: Numeric, cells: Any, missing_values: tuple[str, ...]) -> EncodedColumn:
     numbers, unknown = _numbers(column.name, cells, missing_values)
     missing = np.isnan(numbers)

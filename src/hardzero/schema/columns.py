@@ -6,6 +6,7 @@ all that an encoder may use.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, get_args
@@ -14,6 +15,7 @@ from .. import checks
 from . import entries, fields
 from .cuts import MOST_CUTS, Spacing, spread_cuts
 from .entries import MOST_COLUMNS, MOST_FEATURES, Missing
+from .fields import SchemaError
 from .kinds import (
     OTHER,
     Boolean,
@@ -24,8 +26,10 @@ from .kinds import (
     Ignored,
     Numeric,
     Ordered,
+    Unbounded,
     UsedColumn,
 )
+from .released import BoundsCharge, charges_to_dict, parse_charges
 from .target import TARGET_KEYS, NumericTarget, Target, parse_target
 
 __all__ = [
@@ -46,6 +50,7 @@ __all__ = [
     "Ordered",
     "Schema",
     "Target",
+    "Unbounded",
     "UsedColumn",
 ]
 
@@ -60,27 +65,33 @@ class Schema:
     Attributes
     ----------
     columns : tuple of columns
-        `Numeric`, `Boolean`, `Categorical`, `Ordered` or `Ignored`, in the order of the features.
+        `Numeric`, `Boolean`, `Categorical`, `Ordered` or `Ignored`, or `Unbounded` until its bounds are released; in
+        the order of the features.
     target : Target or NumericTarget
         What is to be predicted: a class or a number.
     missing : {"error", "zero", "drop"}, default="error"
         What becomes of a row with a missing value.
     missing_values : tuple of str
         How missing values are spelled.
+    bounds : tuple of BoundsCharge
+        What it cost to release bounds that were not known; empty where all are public.
 
     Privacy
     -------
-    Data-independent, as long as nobody reads bounds, categories or classes from the records.
+    Data-independent, as long as nobody reads bounds, categories or classes from the records; post-processing of a
+    release that is charged where ``bounds`` says so.
     """
 
     columns: tuple[Column, ...]
     target: Target | NumericTarget
     missing: Missing = "error"
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "?")
+    bounds: tuple[BoundsCharge, ...] = ()
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:
         """All features, in order."""
+        self._refuse_unbounded()
         return tuple(feature for column in self.columns for feature in column.features)
 
     @property
@@ -91,7 +102,48 @@ class Schema:
     @property
     def used(self) -> tuple[UsedColumn, ...]:
         """The columns that are not ignored."""
-        return tuple(column for column in self.columns if not isinstance(column, Ignored))
+        self._refuse_unbounded()
+        return tuple(column for column in self.columns if not isinstance(column, Ignored | Unbounded))
+
+    @property
+    def unbounded(self) -> tuple[Unbounded, ...]:
+        """The columns whose range is private and has not been released; with them nothing can be encoded."""
+        return tuple(column for column in self.columns if isinstance(column, Unbounded))
+
+    def _refuse_unbounded(self) -> None:
+        if self.unbounded:
+            raise fields.together([SchemaError(_NO_BOUNDS, _range_of(column.name)) for column in self.unbounded])
+
+    def with_ranges(self, ranges: Mapping[str, tuple[float, float]], *charges: BoundsCharge) -> Self:
+        """Return the same schema with bounds for columns that had none, and what they cost.
+
+        Parameters
+        ----------
+        ranges : mapping of str to pairs of float
+            Lower and upper bound by name.
+        *charges : BoundsCharge
+            What the release of these bounds cost.
+
+        Privacy
+        -------
+        Post-processing.
+        """
+        columns = tuple(
+            column.between(*ranges[column.name])
+            if isinstance(column, Unbounded) and column.name in ranges
+            else column
+            for column in self.columns
+        )
+        return replace(self, columns=columns, bounds=(*self.bounds, *charges))
+
+    def at_limits(self) -> Self:
+        """Return the same schema with known limits in place of bounds that are not: for checks before a release.
+
+        Privacy
+        -------
+        Data-independent.
+        """
+        return self.with_ranges({column.name: (column.lowest, column.highest) for column in self.unbounded})
 
     def with_steps(self, count: int | None = None, spacing: Spacing = "even") -> Self:
         """Return the same schema with steps for every number that has no cut points yet, and every ordered column.
@@ -114,6 +166,7 @@ class Schema:
         Data-independent: cut points come from the public bounds.
         """
         checks.choice("spacing", spacing, get_args(Spacing))
+        self._refuse_unbounded()
         numbers = [column for column in self.columns if isinstance(column, Numeric) and not column.cuts]
         if count is None:
             count = max(min(DEFAULT_CUTS, DEFAULT_STEPS // max(len(numbers), 1)), 1)
@@ -134,9 +187,11 @@ class Schema:
         Data-independent.
         """
         missing = {"policy": self.missing, "values": list(self.missing_values)}
+        bounds = {"bounds": charges_to_dict(self.bounds)} if self.bounds else {}
         return {
             "target": self.target.to_dict(),
             "missing": missing,
+            **bounds,
             "columns": {column.name: _column_entry(column) for column in self.columns},
         }
 
@@ -153,7 +208,7 @@ class Schema:
         -------
         Data-independent.
         """
-        keys = ("target", "missing", "columns")
+        keys = ("target", "missing", "bounds", "columns")
         entry, strange = fields.understood(content, (), keys, dict.fromkeys(("weight", "weights"), _NO_WEIGHTS))
         target_name = entry["target"].get("name") if isinstance(entry.get("target"), dict) else None
         target, (policy, values), columns = fields.all_of(
@@ -166,7 +221,8 @@ class Schema:
             ),
             strange,
         )
-        return cls(columns, target, policy, values)
+        numeric = [column.name for column in columns if isinstance(column, Numeric | Unbounded)]
+        return cls(columns, target, policy, values, parse_charges(entry.get("bounds", {}), numeric))
 
 
 _NO_WEIGHTS = (
@@ -176,12 +232,27 @@ _NO_WEIGHTS = (
 )
 
 
+_NO_BOUNDS = (
+    "is private, and no bounds have been released: release them with `hardzero bounds`, or with --bounds-epsilon of "
+    "`hardzero fit`, or private_bounds in Python; or, if bounds are known, write lower and upper in place of range"
+)
+
+
+def _range_of(column: str) -> fields.Path:
+    return ("columns", column, "range")
+
+
 def _column_entry(column: Column) -> dict[str, Any]:
     """Return what a file says of a column; what is as it is by default is left out."""
     match column:
         case Numeric():
             entry = {"type": "numeric", "lower": column.lower, "upper": column.upper, "unit": column.unit}
             entry |= {"cuts": list(column.cuts) or None, "quantiles": column.quantiles or None}
+            entry |= {"monotone": column.monotone}
+        case Unbounded():
+            entry = {"type": "numeric", "range": "private", "lower": column.lowest, "upper": column.highest}
+            entry |= {"unit": column.unit, "cuts": column.cuts or None}
+            entry |= {"spacing": column.spacing if column.cuts else None, "quantiles": column.quantiles or None}
             entry |= {"monotone": column.monotone}
         case Boolean():
             entry = {"type": "boolean", "true": column.true, "false": column.false}

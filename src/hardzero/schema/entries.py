@@ -9,7 +9,7 @@ from typing import Any, Literal, cast, get_args
 from . import fields
 from .cuts import parse_cuts, parse_quantiles
 from .fields import Path, SchemaError
-from .kinds import Boolean, Categorical, Column, Direction, Feature, Ignored, Numeric, Ordered
+from .kinds import WIDE, Boolean, Categorical, Column, Direction, Feature, Ignored, Numeric, Ordered, Unbounded
 
 MOST_COLUMNS = 100_000
 """More than that are not for a schema."""
@@ -20,7 +20,7 @@ MOST_FEATURES = 1_000_000
 Missing = Literal["error", "zero", "drop"]
 
 _KEYS: Mapping[str, tuple[str, ...]] = {
-    "numeric": ("type", "lower", "upper", "unit", "cuts", "spacing", "quantiles", "monotone"),
+    "numeric": ("type", "range", "lower", "upper", "unit", "cuts", "spacing", "quantiles", "monotone"),
     "boolean": ("type", "true", "false"),
     "categorical": ("type", "values", "other"),
     "ordered": ("type", "values", "steps", "monotone"),
@@ -172,7 +172,9 @@ def _parse_direction(entry: dict[str, Any], path: Path) -> Direction | None:
     return cast(Direction, fields.choice(entry["monotone"], (*path, "monotone"), get_args(Direction)))
 
 
-def _parse_numeric(name: str, entry: dict[str, Any], path: Path) -> Numeric:
+def _parse_numeric(name: str, entry: dict[str, Any], path: Path) -> Numeric | Unbounded:
+    if "range" in entry:
+        return _parse_unbounded(name, entry, path)
     lower, upper = fields.WIDEST_BOUNDS
 
     def bounds() -> str | None:
@@ -189,3 +191,37 @@ def _parse_numeric(name: str, entry: dict[str, Any], path: Path) -> Numeric:
         )
     )
     return Numeric(name, lower, upper, unit, cuts, monotone, quantiles)
+
+
+def _parse_unbounded(name: str, entry: dict[str, Any], path: Path) -> Unbounded:
+    """Return a number of which the entry knows limits at most, its lower and upper."""
+    limits = {"lower": entry.get("lower", -WIDE), "upper": entry.get("upper", WIDE)}
+    _, (lowest, highest, unit), cuts, quantiles, monotone = fields.all_of(
+        (
+            lambda: _check_range(entry, path),
+            lambda: fields.bounds_and_unit({**entry, **limits}, path),
+            lambda: _parse_cut_count(entry, path),
+            lambda: parse_quantiles(entry, path),
+            lambda: _parse_direction(entry, path),
+        )
+    )
+    return Unbounded(name, lowest, highest, unit, cuts, entry.get("spacing") or "even", monotone, quantiles)
+
+
+def _check_range(entry: dict[str, Any], path: Path) -> None:
+    if entry["range"] != "private":
+        raise SchemaError(
+            'must be "private", for bounds that a release will tell; bounds that are known are lower and upper',
+            (*path, "range"),
+        )
+
+
+def _parse_cut_count(entry: dict[str, Any], path: Path) -> int:
+    if isinstance(entry.get("cuts"), list):
+        raise SchemaError(
+            "lists cut points, which need no released bounds; remove range, and write lower below the first of them "
+            "and upper at or above the last",
+            (*path, "cuts"),
+        )
+    parse_cuts(entry, *fields.WIDEST_BOUNDS, path)
+    return cast(int, entry.get("cuts", 0))

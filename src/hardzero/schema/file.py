@@ -104,8 +104,9 @@ def dumps(schema: Schema, *, form: Format = "toml") -> str:
     content = schema.to_dict()
     if form == "json":
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    columns = {("columns", name): entry for name, entry in content.pop("columns").items()}
-    tables = {(name,): entry for name, entry in content.items()} | columns
+    tables: dict[tuple[str, ...], Any] = {(name,): content[name] for name in ("target", "missing")}
+    for group in ("bounds", "columns"):
+        tables |= {(group, name): entry for name, entry in content.get(group, {}).items()}
     return "\n".join(toml_table(path, entry) for path, entry in tables.items())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .cuts import check_cuts
+from .cuts import Spacing, check_cuts, spread_cuts
 from .fields import plain_number
 
 OTHER = "other"
@@ -13,6 +13,10 @@ OTHER = "other"
 
 Direction = Literal["up", "down"]
 """Whether the odds of the positive class can only rise with a variable, or only fall."""
+
+
+WIDE = 1e9
+"""Limits of a number of which nobody says any, on both sides of zero."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,33 @@ class Numeric:
         else:
             offset, scale = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2
         return (Feature(self.name, self.name, None, offset, scale or 1.0, self.unit),)
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """A number whose bounds are not known: a private release can find some, between limits that are known.
+
+    Until then nothing can be encoded with it. ``cuts`` says how many cut points will be spread over the bounds.
+    """
+
+    name: str
+    lowest: float = -WIDE
+    highest: float = WIDE
+    unit: str | None = None
+    cuts: int = 0
+    spacing: Spacing = "even"
+    monotone: Direction | None = None
+    quantiles: int = 0
+
+    def between(self, lower: float, upper: float) -> Numeric:
+        """Return the column with bounds."""
+        cuts = spread_cuts(lower, upper, self.cuts, self.spacing) if self.cuts else ()
+        return Numeric(self.name, lower, upper, self.unit, cuts, self.monotone, self.quantiles)
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Those that it would have with its limits as bounds."""
+        return self.between(self.lowest, self.highest).features
 
 
 @dataclass(frozen=True)
@@ -139,4 +170,4 @@ class Ignored:
 
 
 UsedColumn = Numeric | Boolean | Categorical | Ordered
-Column = UsedColumn | Ignored
+Column = UsedColumn | Unbounded | Ignored

@@ -297,6 +297,7 @@ _HEAD = """\
 # What is publicly known about the table. Fill in every "" and []: the guarantee rests on it.
 # Write what you know about the variables, from a code book or from their meaning: ages 0 to 120, a share 0 to 1.
 # Do not read bounds, categories or classes from the data: one record can change them, and would show.
+# Where nobody knows a range, write range = "private" in place of lower and upper: `hardzero bounds` releases one.
 # Values outside the bounds are clipped to them; values not listed fall into "other", or are missing if other = false.
 # A number acts along a straight line; with cuts = [25, 35, 50], or cuts = 16 spread over its bounds, in steps.
 """

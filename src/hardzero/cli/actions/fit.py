@@ -134,7 +134,8 @@ def fit_rows(rows: TrainingRows | RegressionRows | KeptRows, schema: Schema, est
     else:
         estimator.fit_table(rows.data, rows.places, names, coded=True)
     cuts = "cut points, " if any(feature.is_step for feature in schema.features) else ""
-    public = [f"the schema: columns, bounds, {cuts}categories, missing values"]
+    bounds = "bounds that were not released" if schema.bounds else "bounds"
+    public = [f"the schema: columns, {bounds}, {cuts}categories, missing values"]
     if schema.missing == "drop" and estimator.privacy_.neighbours is not Neighbours.ADD_REMOVE:
         public.append("how many rows were left after those with missing values were dropped")
     return FittedModel.from_estimator(estimator, schema, assumed_public=public)
@@ -205,7 +206,7 @@ def keep_model(model: FittedModel, output: Claim) -> None:
     keep_text(model.to_json(), output, "model")
 
 
-def keep_text(text: str, output: Claim, what: str) -> None:
+def keep_text(text: str, output: Claim, what: str, ending: str = ".json") -> None:
     """Do the same with the text of any result.
 
     Privacy
@@ -215,13 +216,13 @@ def keep_text(text: str, output: Claim, what: str) -> None:
     try:
         output.write(text)
     except OSError as error:
-        raise OSError(f"{error}; {_kept_elsewhere(text, what)}") from None
+        raise OSError(f"{error}; {_kept_elsewhere(text, what, ending)}") from None
 
 
-def _kept_elsewhere(text: str, what: str) -> str:
+def _kept_elsewhere(text: str, what: str, ending: str) -> str:
     for folder in (tempfile.gettempdir(), Path.home()):
         with suppress(OSError):
-            descriptor, name = tempfile.mkstemp(".json", f"hardzero-{what}-", folder)  # for its owner only
+            descriptor, name = tempfile.mkstemp(ending, f"hardzero-{what}-", folder)  # for its owner only
             try:
                 with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
                     file.write(text)

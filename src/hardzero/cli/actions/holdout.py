@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from ...checks import InputError
 from ...evaluation.assess import assessed, margins_of, planned
 from ...evaluation.holdout import NO_LEDGER, Split, coins, with_note
 from ...model import FittedModel
+from ...model.composed import with_released_bounds
 from ...model.evaluation import Evaluation
 from ...privacy.budget import Neighbours
 from ...privacy.randomness import Source, source_for
@@ -80,7 +81,8 @@ class SetAside:
         relation = Neighbours.parse(estimator.neighbours)
         plan = planned(model, self.split.evaluated, budget.epsilon, budget.delta, relation)
         found = assessed(model, margins_of(model, X), places, plan, self.seed)
-        found = with_note(found, model.privacy, self.share)
+        privacy = with_released_bounds(found.privacy, schema)  # which all rows took part in
+        found = with_note(replace(found, privacy=privacy), model.privacy, self.share)
         keep_text(found.to_json(), output, "evaluation")
         return found
 

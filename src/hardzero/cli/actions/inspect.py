@@ -39,6 +39,7 @@ def facts(model: FittedModel) -> dict[str, Any]:
         "neighbours": privacy.neighbours.value,
         "seeded": privacy.seeded,
         "weaknesses": list(privacy.weaknesses),
+        "bounds": [] if model.schema is None else [charge.to_dict() for charge in model.schema.bounds],
         "ledger": None if privacy.ledger is None else vars(privacy.ledger),
         "classes": list(model.classes),
         "features": len(model.features),

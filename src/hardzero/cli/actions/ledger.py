@@ -90,12 +90,22 @@ def account_of_fit(url: str | None, dataset: str | None, schema: Schema, method:
     -------
     Data-independent.
     """
-    if url is None and dataset is None and not project_settings():
-        return None
-    ledger = named_ledger(url, dataset, schema=fingerprint(schema))
-    if method == "lasso":
+    ledger = account_of_bounds(url, dataset, schema)
+    if ledger is not None and method == "lasso":
         raise InputError("lasso is not private, and no ledger can pay for it; add --no-ledger to fit it all the same")
     return ledger
+
+
+def account_of_bounds(url: str | None, dataset: str | None, schema: Schema) -> Ledger | None:
+    """Return the ledger that a release of bounds is charged to; None where neither options nor settings name one.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if url is None and dataset is None and not project_settings():
+        return None
+    return named_ledger(url, dataset, schema=fingerprint(schema))
 
 
 def account_of_evaluation(url: str | None, dataset: str | None) -> Ledger | None:
@@ -122,11 +132,18 @@ def refuse_beyond(account: Ledger | None, epsilon: float, delta: float | None, n
 def fingerprint(schema: Schema) -> str:
     """Return a hash of what is publicly known about a table, by which a data set is recognised.
 
+    A range that is private is not part of it, released or not.
+
     Privacy
     -------
     Data-independent: no record goes into it.
     """
-    return hashlib.sha256(canonical(schema.to_dict()).encode()).hexdigest()
+    stated = schema.to_dict()
+    released = {name for charge in schema.bounds for name in charge.columns}
+    for name in released.union(column.name for column in schema.unbounded):
+        stated["columns"][name] = {"type": "numeric", "range": "private"}
+    stated.pop("bounds", None)
+    return hashlib.sha256(canonical(stated).encode()).hexdigest()
 
 
 def in_words(overview: Overview) -> Iterator[str]:
