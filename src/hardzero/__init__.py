@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .evaluation.planner import needed_epsilon, needed_rows, plan
     from .evaluation.planner_forecast import Forecast
     from .evaluation.planner_tables import Supposed
+    from .evaluation.search import PrivateSearch
     from .ledger.ledger import Ledger
     from .ledger.store import LedgerError
     from .methods.private_lasso import paper_iterations
@@ -38,6 +39,7 @@ __all__ = [
     "Neighbours",
     "PlainFrankWolfe",
     "PrivacyStatement",
+    "PrivateSearch",
     "RepeatedFitWarning",
     "Schema",
     "Supposed",
@@ -66,6 +68,7 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "Neighbours": "privacy.budget",
     "PlainFrankWolfe": "optim.optimum",
     "PrivacyStatement": "model.statement",
+    "PrivateSearch": "evaluation.search",
     "RepeatedFitWarning": "estimators._repeats",
     "Schema": "schema",
     "Supposed": "evaluation.planner_tables",

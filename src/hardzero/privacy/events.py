@@ -111,7 +111,9 @@ class RandomStopping(Event):
     @property
     def cost(self) -> Cost:
         rho, chance = 1 / (2 * self.noise**2), math.log(self.odds)
-        order = max(math.sqrt(chance / rho), 1.0)  # of the divergence that bounds how rivals do; any from 1 on is valid
+        order = max(
+            math.sqrt(chance / rho), 1.0
+        )  # of the divergence that bounds how rivals do; any from 1 on is valid
         return Cost(rho, shift=2 * ((order - 1) * rho + chance / order), tail=chance)
 
     def describe(self) -> str:
