@@ -145,7 +145,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         -------
         Releases ``best_estimator_`` and which candidate it is; the guarantee is in ``privacy_``.
         """
-        tuning = self._tuning()
+        tuning = self.terms()
         if is_collection(X):
             raise TypeError("PrivateSearch needs all rows in one place, not in a Dask collection; give X.compute()")
         shape = X.shape if hasattr(X, "shape") else np.shape(X)
@@ -177,7 +177,13 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         warn_if_weak(self.privacy_)
         return self
 
-    def _tuning(self) -> Tuning:
+    def terms(self) -> Tuning:
+        """Return what the search is about, checked: what others need to carry it out on rows of their own.
+
+        Privacy
+        -------
+        Data-independent.
+        """
         candidates = candidates_of(self.estimator, self.param_grid)
         if self.ledger is not None and not isinstance(self.ledger, Ledger):
             raise TypeError(f"ledger must be a Ledger(url, dataset), or None, got {self.ledger!r}")
