@@ -133,7 +133,7 @@ def tune(
             results.outputs += claims
             reader = table.opened_for(schema.columns, schema.target.name)
             refuse_beyond(account, epsilon, delta, public_rows or reader.n_rows)
-            source = actions.source_of(tuning)
+            source, chooser = actions.sources_of(tuning)
             with steps_shown("reading rows") as shown:
                 rows = actions.tuning_rows(reader, schema, tuning, lambda seen: shown(seen, reader.n_rows), source)
             split = tuning.split(*rows.counted)
@@ -141,7 +141,7 @@ def tune(
             typer.echo(advice(plan, split, public_rows or sum(rows.counted)), err=True)
             with steps_shown("searching") as shown, progress.listening(shown):
                 results.what, results.charging = "the search", account is not None
-                found = actions.search_rows(rows, schema, tuning, plan, split, source)
+                found = actions.search_rows(rows, schema, tuning, plan, split, chooser)
                 with held():  # whoever interrupts now has paid for the model and shall have it
                     results.fitted = found.model.privacy.is_private
                     keep_model(found.model, claims[0])

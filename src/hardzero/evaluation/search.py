@@ -20,6 +20,7 @@ from .assess import margins_of, places_of
 from .holdout import coins, rows_of
 from .tuning import Tuning, odds_of
 from .tuning_candidates import candidates_of, scoring_of
+from .tuning_run import branched
 from .tuning_scores import class_points, number_points
 
 
@@ -152,6 +153,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         if len(shape) != 2:
             raise ValueError(f"X must have rows and features, two axes, got {len(shape)}")
         source = source_for(self.random_state)
+        chooser = branched(source)
         aside = coins(shape[0], tuning.holdout, source)
         split = tuning.split(int(np.sum(~aside)), int(np.sum(aside)))
         if tuning.ledger is not None:
@@ -165,7 +167,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
                 split,
                 lambda estimator: estimator.fit(inside, target[~aside]),
                 lambda estimator: _points(estimator, outside, target[aside], tuning.scoring),
-                source,
+                chooser,
             )
         self.privacy_ = tuning.settle(best, plan, split, shape[0], receipt)
         self.advice_ = self.privacy_.notes[-1]

@@ -64,8 +64,8 @@ def _best_of_runs(
     def run() -> tuple[int, tuple[int, T]]:
         number = source.below(len(plan.told))
         fitted = fit(number, _seed(source))
-        noise = source_for(_seed(source))
-        return int(mechanisms.gaussian(total_points([score(fitted)]), sigma, noise)[0]), (number, fitted)
+        noisy = mechanisms.gaussian(total_points([score(fitted)]), sigma, branched(source))
+        return int(noisy[0]), (number, fitted)
 
     return mechanisms.best_of_runs(run, choice.odds, source)
 
@@ -78,6 +78,16 @@ def score_noise(choice: RandomStopping) -> int:
     Data-independent.
     """
     return math.ceil(choice.noise * POINTS * (1 + 2.0**-50))
+
+
+def branched(source: Source) -> Source:
+    """Return another source of the same kind; what is drawn from one does not move the other.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return source_for(_seed(source))
 
 
 def _seed(source: Source) -> int | None:

@@ -14,6 +14,7 @@ from ...evaluation.assess import margins_of
 from ...evaluation.holdout import Split, coins, rows_of
 from ...evaluation.tuning import Tuning
 from ...evaluation.tuning_plan import TuningPlan
+from ...evaluation.tuning_run import branched
 from ...evaluation.tuning_scores import class_points, number_points
 from ...model import FittedModel
 from ...privacy.randomness import IntArray, Source, source_for
@@ -130,14 +131,16 @@ def search_rows(
     return Chosen(released(schema, best), facts)
 
 
-def source_of(tuning: Tuning) -> Source:
-    """Return what decides about coins, candidates and their number.
+def sources_of(tuning: Tuning) -> tuple[Source, Source]:
+    """Return what decides about coins, and what decides about candidates and their number.
 
     Privacy
     -------
     Data-independent.
     """
-    return source_for(tuning.seed)
+    source = source_for(tuning.seed)
+    chooser = branched(source)
+    return source, chooser
 
 
 def _points(estimator: Any, schema: Schema, rows: TuningRows, scoring: str) -> IntArray:
