@@ -8,8 +8,7 @@ stopping    random stopping, ten fits on average
 alone i     candidate i, fitted to all rows with the whole budget; the best of them by the test rows is a ceiling that
             nobody may reach: it spends the budget ten times and looks at the test rows
 
-Searches over three candidates (the first, a middle and the last) and searches by the Brier score show where the two
-ways part.
+Searches over three candidates (the first, a middle and the last), and by the Brier score, stand beside them.
 
 Run:    HARDZERO_DATA=… .venv/bin/python experiments/tuning.py [--jobs 2]
 Tables: .venv/bin/python experiments/tuning_report.py [--print]
@@ -43,9 +42,10 @@ FEW = (0, 4, 9)
 UNTUNED, ALL, STOPPING, ALONE = "untuned", "all", "stopping", "alone"
 BRIER, OF_THREE = "brier", "of three"
 WAYS = (
-    UNTUNED, ALL, STOPPING, f"{ALL} {BRIER}", f"{STOPPING} {BRIER}", f"{ALL} {OF_THREE}", f"{STOPPING} {OF_THREE}",
+    UNTUNED,
+    *(f"{way} {which}".strip() for which in ("", BRIER, OF_THREE) for way in (ALL, STOPPING)),
     *(f"{ALONE} {i}" for i in range(10)),
-)  # fmt: skip
+)
 
 
 def fitted(trial: Trial, split: Split) -> Any:
