@@ -60,6 +60,12 @@ def test_one_statement_for_everything(strategy, relation):
     assert FittedModel.from_estimator(best).privacy.epsilon == found.privacy_.epsilon
 
 
+def test_a_seeded_search_is_stamped():
+    found = search().fit(*rows(300, 1))
+    assert found.privacy_.seeded
+    assert repr(found.best_estimator_.privacy_).startswith("NOT PRIVATE: the noise came from a seed")
+
+
 def test_few_candidates_are_all_fitted_and_many_are_not():
     X, y = rows(400, 1)
     few, many = search().fit(X, y), search(grid={"radius": np.geomspace(1, 9, 7).tolist()}).fit(X, y)

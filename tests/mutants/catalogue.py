@@ -12,6 +12,7 @@ from . import (
     reading,
     select_refit,
     tables,
+    tuning,
     variables,
 )
 
@@ -30,6 +31,7 @@ MUTANTS = tuple(
             *reading.MUTANTS,
             *ledger.MUTANTS,
             *evaluation.MUTANTS,
+            *tuning.MUTANTS,
         ),
         key=lambda mutant: not mutant.compiled,
     )
