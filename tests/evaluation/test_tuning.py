@@ -68,10 +68,10 @@ def test_a_seeded_search_is_stamped():
 
 def test_few_candidates_are_all_fitted_and_many_are_not():
     X, y = rows(400, 1)
-    few, many = search().fit(X, y), search(grid={"radius": np.geomspace(1, 9, 7).tolist()}).fit(X, y)
+    few, many = search().fit(X, y), search(grid={"radius": np.geomspace(1, 9, 11).tolist()}).fit(X, y)
     assert len(few.privacy_.events) == 3
     assert [type(event) for event in many.privacy_.events] == [RandomStopping]
-    assert many.privacy_.events[0].odds == many.n_candidates_ == 7
+    assert many.privacy_.events[0].odds == many.n_candidates_ == 11
     assert search(mean_runs=4).fit(X, y).privacy_.events[0].odds == 4
 
 

@@ -54,7 +54,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
         By what candidates are compared: right answers, the Brier score of all classes' probabilities, or for a number
         the squared error. By default accuracy, or squared-error for a number.
     strategy : {"auto", "all", "random-stopping"}, default="auto"
-        Whether all candidates are fitted, or a random number of them; by default all if there are at most six.
+        Whether all candidates are fitted, or a random number of them; by default all if there are at most ten.
     mean_runs : int, optional
         For random stopping: how many fits there are on average; by default as many as candidates.
     holdout : float, default=0.2

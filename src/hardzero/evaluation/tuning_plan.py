@@ -16,7 +16,7 @@ Releases = Callable[[float], Sequence[Event]]
 """What a candidate releases if it is told this ε, at the δ of the whole."""
 
 STRATEGIES = ("auto", "all", "random-stopping")
-FEW = 6
+FEW = 10
 """Up to so many candidates all are fitted, if nothing else is asked for: measured in docs/tuning.md."""
 
 _SLOPE = math.sqrt(2 * math.pi) / 4
