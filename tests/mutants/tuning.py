@@ -96,8 +96,8 @@ MUTANTS = (
         "points-without-end",
         "a row far off moves a score by more than its points",
         _SCORES,
-        "(np.clip(predicted, low, high) - ",
-        "(predicted - ",
+        "(1 - np.clip(error, 0, 1))",
+        "(1 - error)",
         in_file(_PARTS, "test_points_of_numbers_are_within_their_range"),
     ),
     Mutant(
@@ -112,8 +112,8 @@ MUTANTS = (
         "candidates-scored-on-rows-of-the-fit",
         "such rows pay twice",
         _SEARCH,
-        "inside, outside = rows_of(X, ~aside), rows_of(X, aside)",
-        "inside, outside = rows_of(X, ~aside | aside), rows_of(X, aside)",
+        "_points(estimator, outside, target[aside], tuning.scoring)",
+        "_points(estimator, inside, target[~aside], tuning.scoring)",
         in_file(_WHOLE, "test_every_row_fits_or_chooses"),
     ),
     Mutant(

@@ -47,14 +47,14 @@ def class_points(margins: FloatArray, places: IntArray, scoring: str) -> IntArra
 
 
 def number_points(predicted: FloatArray, target: FloatArray, bounds: tuple[float, float]) -> IntArray:
-    """Return each row's points: all, less the squared error in units of the target's range.
+    """Return each row's points: all, less the squared error in units of the target's range; never below 0.
 
     Privacy
     -------
     Sensitive: a row's points depend on that row, the model and the public bounds alone.
     """
     low, high = bounds
-    return _points(((np.clip(predicted, low, high) - np.clip(target, low, high)) / (high - low)) ** 2)
+    return _points(((predicted - np.clip(target, low, high)) / (high - low)) ** 2)
 
 
 def _points(error: FloatArray) -> IntArray:
