@@ -93,7 +93,7 @@ class PrivateSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  #
     >>> from hardzero import PrivateSearch, SparsePrivateLogisticRegression
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(4000, 30))
     >>> model = SparsePrivateLogisticRegression(bounds=(-1, 1), classes=[0, 1])
-    >>> search = PrivateSearch(model, {"max_features": [2, 20]}, epsilon=2.0, random_state=0)
+    >>> search = PrivateSearch(model, {"max_features": [1, 2]}, epsilon=2.0, random_state=0)
     >>> search.fit(X, (X[:, 2] > X[:, 5]).astype(int)).best_params_
     {'max_features': 2}
     """
