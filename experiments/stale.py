@@ -24,6 +24,7 @@ import evaluation
 import planner
 import reliability
 import select_refit
+import tuning
 from rich.console import Console
 from rich.table import Table
 
@@ -53,6 +54,7 @@ def works() -> dict[str, Work]:
     for study in ("near", "worth"):
         files[f"bounds-{study}.jsonl"] = partial(bounds.work, study)
     files |= {"planner-found.jsonl": planner.found_work, "planner-shapes.jsonl": planner.shapes_work}
+    files["tuning.jsonl"] = tuning.work
     for name in (experiments.TABLES, experiments.SYNTHETIC, experiments.KDD99):
         files[f"reproduce/{name}"] = experiments.work
     return files

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .evaluation.planner import needed_epsilon, needed_rows, plan
     from .evaluation.planner_forecast import Forecast
     from .evaluation.planner_tables import Supposed
+    from .evaluation.search import PrivateSearch
     from .ledger.ledger import Ledger
     from .ledger.store import LedgerError
     from .methods.private_lasso import paper_iterations
@@ -40,6 +41,7 @@ __all__ = [
     "PlainFrankWolfe",
     "PrivacyStatement",
     "PrivateBounds",
+    "PrivateSearch",
     "RepeatedFitWarning",
     "Schema",
     "Supposed",
@@ -70,6 +72,7 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "PlainFrankWolfe": "optim.optimum",
     "PrivacyStatement": "model.statement",
     "PrivateBounds": "bounds.private",
+    "PrivateSearch": "evaluation.search",
     "RepeatedFitWarning": "estimators._repeats",
     "Schema": "schema",
     "Supposed": "evaluation.planner_tables",

@@ -8,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardzero.ledger.filters import NOTHING, Filter, _mean_of_range, cost_of
-from hardzero.ledger.state import State, opened
+from hardzero.ledger.state import State, cost_from_dict, cost_to_dict, opened
 from hardzero.privacy import accounting
 from hardzero.privacy.budget import Budget, Neighbours
-from hardzero.privacy.events import GaussianRelease, NotPrivate, PerturbedMinimum, PureRelease, Repeated, Selection
+from hardzero.privacy.events import (
+    GaussianRelease,
+    NotPrivate,
+    PerturbedMinimum,
+    PureRelease,
+    RandomStopping,
+    Repeated,
+    Selection,
+)
 
 CAPS = [Budget(0.1, 1e-8), Budget(1.0, 1e-6), Budget(8.0, 1e-5)]
 
@@ -135,6 +143,23 @@ def test_shifts_count_against_the_one_order_of_the_filter():
     assert renyi.allows(cost_of([minimum] * most))
     assert not renyi.allows(cost_of([minimum] * (most + 1)))
     assert renyi.epsilon_of(cost_of([minimum] * most)) <= 1.0 < renyi.epsilon_of(cost_of([minimum] * (most + 1)))
+
+
+def test_tails_count_against_the_one_order_of_the_filter():
+    """What the filter allows, the accountant allows; and a tail is not forgotten when it is written."""
+    cap = Budget(1.0, 1e-6)
+    renyi = Filter.of_cap("renyi", cap)
+    stopping = RandomStopping("fits", 40.0, 10)
+    cost = cost_of([stopping])
+    assert renyi.used(cost) == pytest.approx(cost.shift + renyi.order * cost.rho + math.log(10) / (renyi.order - 1))
+    assert renyi.epsilon_of(cost) >= accounting.spent([stopping], cap.delta).epsilon
+    most = int(renyi.limit / renyi.used(cost))
+    assert most > 1
+    assert accounting.spent([stopping] * most, cap.delta).epsilon <= 1.0
+    assert renyi.epsilon_of(cost_of([stopping] * most)) <= 1.0 < renyi.epsilon_of(cost_of([stopping] * (most + 1)))
+    assert cost_from_dict(cost_to_dict(cost)) == cost
+    assert "tail" not in cost_to_dict(cost_of([GaussianRelease("a sum", 3.0)]))
+    assert math.isinf(Filter.of_cap("gaussian", cap).used(cost))
 
 
 @pytest.mark.parametrize("accountant", ["gaussian", "renyi"])

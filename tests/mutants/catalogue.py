@@ -13,6 +13,7 @@ from . import (
     reading,
     select_refit,
     tables,
+    tuning,
     variables,
 )
 
@@ -32,6 +33,7 @@ MUTANTS = tuple(
             *ledger.MUTANTS,
             *evaluation.MUTANTS,
             *bounds.MUTANTS,
+            *tuning.MUTANTS,
         ),
         key=lambda mutant: not mutant.compiled,
     )

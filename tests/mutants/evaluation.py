@@ -87,7 +87,7 @@ MUTANTS = (
         "fit-to-rows-that-were-set-aside",
         "such rows pay twice",
         _HOLDOUT,
-        "fitted.fit(_rows(X, ~aside), labels[~aside])",
+        "fitted.fit(rows_of(X, ~aside), labels[~aside])",
         "fitted.fit(X, labels)",
         in_file("evaluation/test_holdout", "test_every_row_is_in_one_part_only"),
     ),

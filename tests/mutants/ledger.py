@@ -36,8 +36,8 @@ MUTANTS = (
         "ledger-shift-left-out",
         "the part of a divergence that does not grow with its order is not charged",
         _FILTERS,
-        "return cost.square if self.order is None else cost.shift + self.order * cost.rho",
-        "return cost.square if self.order is None else self.order * cost.rho",
+        "return cost.shift + self.order * cost.rho +",
+        "return self.order * cost.rho +",
         in_file("ledger/test_filters", "test_shifts_count_against_the_one_order_of_the_filter"),
     ),
     Mutant(

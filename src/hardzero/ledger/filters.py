@@ -33,12 +33,13 @@ _CLOSE = 1e-6
 
 
 class Cost(NamedTuple):
-    """What releases add to the sums: μ² of Gaussian releases, zCDP's ρ and shift, and ε in pure DP."""
+    """What releases add to the sums: μ² of Gaussian releases, zCDP's ρ and shift, ε in pure DP, and the tail."""
 
     square: float
     rho: float
     shift: float
     epsilon: float
+    tail: float = 0.0
 
     def plus(self, other: Cost) -> Cost:
         """Return the sums of both."""
@@ -61,6 +62,7 @@ def cost_of(events: Sequence[Event]) -> Cost:
         sum(cost.rho for cost in costs),
         sum(cost.shift for cost in costs),
         sum(cost.epsilon for cost in costs),
+        sum(cost.tail for cost in costs),
     )
 
 
@@ -113,7 +115,9 @@ class Filter:
 
     def used(self, cost: Cost) -> float:
         """Return what counts against the limit."""
-        return cost.square if self.order is None else cost.shift + self.order * cost.rho
+        if self.order is None:
+            return cost.square
+        return cost.shift + self.order * cost.rho + cost.tail / (self.order - 1)
 
     def allows(self, total: Cost) -> bool:
         """Whether all releases together keep within the cap: by the filter, or in pure DP."""
@@ -129,7 +133,7 @@ class Filter:
         delta = self.cap.delta
         if self.order is None:
             return accounting.epsilon_of_gaussian(total.square, delta)
-        return accounting.epsilon_of_rho(_with_shift(total.rho, total.shift, delta), delta)
+        return accounting.epsilon_of_rho(_with_room(total, delta), delta)
 
     def would_fit(self, total: Cost, asked: Budget, cost: Cost | None = None) -> float:
         """Return about the largest ε of one more fit with the δ that was asked for.
@@ -171,11 +175,12 @@ def _best_order(rho: float, epsilon: float) -> float:
     return 1 + math.exp(low)
 
 
-def _with_shift(rho: float, shift: float, delta: float) -> float:
-    """Return the ρ that, at its own best order, has room for a shift."""
-    if shift == 0 or not math.isfinite(rho):
-        return rho
-    whole = rho + shift / 2
+def _with_room(total: Cost, delta: float) -> float:
+    """Return the ρ that, at its own best order, has room for a shift and a tail."""
+    if total.shift == total.tail == 0 or not math.isfinite(total.rho):
+        return total.rho
+    whole = total.rho + total.shift / 2 + total.tail / 2
     for _ in range(_ROUNDS):
-        whole = rho + shift / _best_order(whole, accounting.epsilon_of_rho(whole, delta))
+        order = _best_order(whole, accounting.epsilon_of_rho(whole, delta))
+        whole = total.rho + (total.shift + total.tail / (order - 1)) / order
     return whole

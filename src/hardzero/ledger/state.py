@@ -145,13 +145,14 @@ def opened(neighbours: Neighbours, accountant: Accountant, cap: Budget, schema: 
 
 
 def cost_to_dict(cost: Cost) -> dict[str, float | None]:
-    """Return the sums; null stands for an infinite one."""
-    return {name: finite_or_none(part) for name, part in cost._asdict().items()}
+    """Return the sums; null stands for an infinite one, and a tail is told where there is one."""
+    return {name: finite_or_none(part) for name, part in cost._asdict().items() if name != "tail" or part}
 
 
 def cost_from_dict(values: Mapping[str, Any]) -> Cost:
     """Return the sums that were written."""
-    return Cost(**{name: math.inf if values[name] is None else float(values[name]) for name in Cost._fields})
+    parts = {name: values[name] for name in Cost._fields if name != "tail" or name in values}
+    return Cost(**{name: math.inf if part is None else float(part) for name, part in parts.items()})
 
 
 def _budget_to_dict(budget: Budget) -> dict[str, float | None]:

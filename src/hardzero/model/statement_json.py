@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from ..ledger.event_json import KINDS, event_to_dict, finite_or_none
+from ..ledger.event_json import KINDS, event_to_dict, finite_or_none, stated_parts
 from ..ledger.receipt import Receipt
 from ..privacy import accounting
 from ..privacy.budget import Neighbours
@@ -160,10 +160,10 @@ def _read_part(field: Field, written_as: str) -> Any:
 
 def _check_cost(event: Event, field: Field) -> None:
     """A cost is written for readers; it must be what the event's parameters give."""
-    stated = Cost(**{name: part.number_or_infinity() for name, part in field.object(Cost._fields).items()})
     try:
         cost = event.cost
     except (OverflowError, ZeroDivisionError):
         field.fail("cannot be computed: a parameter of the event is out of range")
+    stated = Cost(**{name: part.number_or_infinity() for name, part in field.object(stated_parts(cost)).items()})
     if not all(math.isclose(a, b, rel_tol=_AGREEMENT) for a, b in zip(stated, cost, strict=True)):
         field.fail("is not what the event's parameters give")

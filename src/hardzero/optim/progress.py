@@ -30,6 +30,22 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(token)
 
 
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Tell nobody of the steps inside the block: how many fits there are may be a secret, or counted elsewhere.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    tokens = _listener.set(None), _counts.set([0, 0])
+    try:
+        yield
+    finally:
+        _listener.reset(tokens[0])
+        _counts.reset(tokens[1])
+
+
 def begin(planned: int) -> None:
     """Say how many steps will follow."""
     _counts.set([0, planned])

@@ -57,8 +57,8 @@ def spent(events: Sequence[Event], delta: float, accountant: Accountant = "exact
     sequence = stretches(events) if accountant == "exact" else None
     if sequence is not None and len(sequence) == 1:
         return Budget(epsilon_of_gaussian(sequence[0].square, delta), delta)
-    rho, shift = sum(event.cost.rho for event in events), sum(event.cost.shift for event in events)
-    bounds = [sum(event.cost.epsilon for event in events), shift + epsilon_of_rho(rho, delta)]
+    rho, pure, shift, tail = (sum(event.cost[part] for event in events) for part in range(4))
+    bounds = [pure, shift + epsilon_of_rho(rho, delta * math.exp(-tail))]
     if sequence is not None and math.isinf(bounds[0]) and sum(part.times + 50 for part in sequence) <= _MOST_WORK:
         bounds.append(epsilon_of_sequence(sequence, delta))
     for i, event in enumerate(events):
@@ -118,9 +118,11 @@ def rho_of_budget(budget: Budget) -> float:
 
 @lru_cache(maxsize=1024)
 def epsilon_of_rho(rho: float, delta: float) -> float:
-    """Smallest ε for which ρ-zCDP implies (ε, δ)-DP."""
+    """Smallest ε for which ρ-zCDP implies (ε, δ)-DP; infinite for a δ that is too small to be told from 0."""
     if rho == 0 or math.isinf(rho):
         return rho
+    if delta == 0:
+        return math.inf
     # Bun and Steinke's simple conversion is an upper bound to start from.
     simple = rho + 2 * math.sqrt(rho * math.log(1 / delta))
     return _bisect(lambda epsilon: _log_delta_of_rho(rho, epsilon) <= math.log(delta), simple, 0.0)

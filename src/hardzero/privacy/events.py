@@ -9,11 +9,15 @@ from typing import NamedTuple
 
 
 class Cost(NamedTuple):
-    """Rényi divergence of order α at most ``shift`` + α·``rho``, for every α > 1; ``epsilon`` in pure DP."""
+    """Rényi divergence of order α at most ``shift`` + α·``rho`` + ``tail``/(α-1), all α > 1; ``epsilon`` in pure DP.
+
+    A tail multiplies δ by its exponential, whatever the order.
+    """
 
     rho: float
     epsilon: float = math.inf
     shift: float = 0.0
+    tail: float = 0.0
 
 
 class Event(abc.ABC):
@@ -91,6 +95,32 @@ class PerturbedMinimum(Event):
 
     def describe(self) -> str:
         return f"{self.what}, its objective perturbed with Gaussian noise of {self.noise:.4g} sensitivities"
+
+
+@dataclass(frozen=True)
+class RandomStopping(Event):
+    """The best of many runs, after each of which a coin of probability 1/``odds`` says stop (docs/proofs/tuning.md).
+
+    In zCDP each run costs at most what a Gaussian release of ``noise`` sensitivities does.
+    """
+
+    what: str
+    noise: float
+    odds: int
+
+    @property
+    def cost(self) -> Cost:
+        rho, chance = 1 / (2 * self.noise**2), math.log(self.odds)
+        order = max(
+            math.sqrt(chance / rho), 1.0
+        )  # of the divergence that bounds how rivals do; any from 1 on is valid
+        return Cost(rho, shift=2 * ((order - 1) * rho + chance / order), tail=chance)
+
+    def describe(self) -> str:
+        return (
+            f"the best of {self.what}, {self.odds} on average, whose number was drawn and is not told; "
+            f"each costs at most what Gaussian noise of {self.noise:.4g} sensitivities does"
+        )
 
 
 @dataclass(frozen=True)

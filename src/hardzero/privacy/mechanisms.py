@@ -224,6 +224,22 @@ def perturbed_minimum(
     return gaussian(Sensitive(codes), math.ceil(gap_noise * 3 * _GAP), source) * np.float64(unit)
 
 
+def best_of_runs(run: Callable[[], tuple[int, T]], odds: int, source: Source) -> T:
+    """Run once, and again until a coin of probability 1/odds says stop; return the run with the largest score.
+
+    ``run`` gives a score and a result, both released by other mechanisms; of equal scores the first wins.
+
+    Privacy
+    -------
+    Releases one result; costs RandomStopping. The number of runs, other results and scores are not released, but
+    how long it takes tells about the number. Proof: docs/proofs/tuning.md.
+    """
+    runs = 1
+    while source.below(odds):
+        runs += 1
+    return max((run() for _ in range(runs)), key=lambda found: found[0])[1]
+
+
 def exact(value: Sensitive[T]) -> T:
     """Open a value without any protection, for the non-private solvers.
 

@@ -126,6 +126,17 @@ def fit_rows(rows: TrainingRows | RegressionRows | KeptRows, schema: Schema, est
     -------
     Releases a model, with the guarantee of the estimator.
     """
+    fit_to(rows, schema, estimator)
+    return released(schema, estimator)
+
+
+def fit_to(rows: TrainingRows | RegressionRows | KeptRows, schema: Schema, estimator: Any) -> None:
+    """Fit the estimator, and no more.
+
+    Privacy
+    -------
+    Releases the estimator's weights, with its guarantee.
+    """
     names = [feature.name for feature in schema.features]
     if isinstance(rows, RegressionRows):
         estimator.fit(rows.X, rows.y)
@@ -133,6 +144,15 @@ def fit_rows(rows: TrainingRows | RegressionRows | KeptRows, schema: Schema, est
         estimator.fit_kept(rows, names)
     else:
         estimator.fit_table(rows.data, rows.places, names, coded=True)
+
+
+def released(schema: Schema, estimator: Any) -> FittedModel:
+    """Return the model that a fitted estimator makes with its schema.
+
+    Privacy
+    -------
+    Post-processing.
+    """
     cuts = "cut points, " if any(feature.is_step for feature in schema.features) else ""
     bounds = "bounds that were not released" if schema.bounds else "bounds"
     public = [f"the schema: columns, {bounds}, {cuts}categories, missing values"]

@@ -30,6 +30,7 @@ _TAKEN = (
     "solver",
     "count_solver",
 )
+_IN_GRIDS = ("max_variables", "prune")
 
 
 OF_NUMBERS = {"sparsifier": "SparsifierRegression", "private-lasso": "PrivateLassoRegression"}
@@ -111,14 +112,44 @@ def build_estimator(
     return kind(bounds=(-1, 1), **asked_of, **common, **_parsed(method, options, offered))
 
 
+def parsed_grid(grids: Sequence[str]) -> dict[str, list[Any]]:
+    """Return lists of values by name, each written as ``name=value,value``.
+
+    Raises
+    ------
+    InputError
+        One is not written so, or names what the schema or another option says.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    parsed: dict[str, list[Any]] = {}
+    for grid in grids:
+        name, equals, text = grid.partition("=")
+        values = [value.strip() for value in text.split(",")]
+        if not equals or not all(values):
+            raise InputError(f"--grid {grid}: write a parameter and its values, such as max_features=5,10,20")
+        if name in parsed:
+            raise InputError(f"--grid {grid}: {name} has its values already; give all of them in one list")
+        if name in _TAKEN and name not in _IN_GRIDS:
+            raise InputError(f"--grid {grid}: {name} is the same for all candidates, by the schema or another option")
+        parsed[name] = [_value(value) for value in values]
+    return parsed
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
 def _parsed(method: str, options: Sequence[str], offered: Sequence[str]) -> dict[str, Any]:
     parsed: dict[str, Any] = {}
     for option in options:
         name, equals, text = option.partition("=")
         if not equals or name not in offered:
             raise InputError(f"--option {option}: {method} takes {', '.join(f'{name}=…' for name in offered)}")
-        try:
-            parsed[name] = json.loads(text)
-        except json.JSONDecodeError:
-            parsed[name] = text
+        parsed[name] = _value(text)
     return parsed
