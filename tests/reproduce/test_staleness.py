@@ -75,6 +75,16 @@ def test_all_that_computes_counts_and_what_speaks_does_not():
     assert files_of(partial(splits.evaluate, work)) >= {"toy_trials.py", "hardzero/reproduce/splits.py"}
 
 
+def test_a_public_name_leads_to_what_defines_it(tmp_path):
+    script = "from hardzero import ExactSolver, datasets\n\ndef work(trial):\n    return {}\n"
+    code_of(tmp_path / "names", script)
+    reached = {
+        fingerprint._name_of(path) for path in fingerprint.reached(frozenset([tmp_path / "names" / "script.py"]))
+    }
+    assert {"hardzero/optim/optimum.py", "hardzero/datasets/__init__.py", "script.py"} <= reached
+    assert not reached & {"hardzero/__init__.py", "hardzero/methods/select_refit.py"}
+
+
 def made_rows(path, made):
     write(path, {trial: Row(work(trial), made) for trial in TRIALS})
 

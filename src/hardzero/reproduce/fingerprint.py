@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
@@ -106,7 +108,15 @@ def _found_as(path: Path, names: list[str], level: int) -> Iterator[Path]:
         if not (place / name / "__init__.py").is_file():
             break
         place = place / name
-    yield place / "__init__.py"
+    else:
+        name = ""  # the package itself
+    yield (place == _PACKAGE and _home_of(name)) or place / "__init__.py"
+
+
+def _home_of(name: str) -> Path | None:
+    """The file that defines a public name, which the package passes on without being all behind it."""
+    module = getattr(getattr(importlib.import_module(_PACKAGE.name), name, None), "__module__", None)
+    return module and Path(inspect.getfile(sys.modules[module]))
 
 
 def _is_speaking(path: Path) -> bool:
