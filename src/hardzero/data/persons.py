@@ -1,0 +1,69 @@
+"""Whose rows they are: every person has one voice, however many rows.
+
+What a row adds to a sum of whole numbers is divided by the number of rows of its person, so that all of them together
+add no more than one row of a person who has no other (docs/proofs/persons.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+Codes = TypeVar("Codes", NDArray[np.int64], NDArray[np.int32])
+
+
+@dataclass(frozen=True, repr=False)
+class Persons:
+    """How many persons there are, and for each row how many its person has and how many of these stand above it.
+
+    Attributes
+    ----------
+    count : int
+        The number of persons.
+    sizes : array of int
+        For each row the number of rows of its person.
+    ranks : array of int
+        For each row the number of rows of its person above it.
+
+    Privacy
+    -------
+    Sensitive. A row's entries depend on the rows of its own person only. The number of persons is as public as the
+    number of rows is where everyone has one; the number of their rows is not.
+    """
+
+    count: int
+    sizes: IntArray
+    ranks: IntArray
+
+    @classmethod
+    def of_numbers(cls, numbers: IntArray) -> Persons:
+        """Tell persons apart by numbers, one for each row: equal for rows of one person, 0 or above."""
+        counts = np.bincount(numbers)
+        starts = np.cumsum(counts) - counts
+        ranks = np.empty(len(numbers), dtype=np.int64)
+        ranks[np.argsort(numbers, kind="stable")] = np.arange(len(numbers)) - np.repeat(starts, counts)
+        return cls(int(np.count_nonzero(counts)), counts[numbers].astype(np.int64), ranks)
+
+    def __repr__(self) -> str:
+        return f"Persons({self.count})"
+
+    def divided(self, codes: Codes) -> Codes:
+        """Divide each row's whole numbers by the number of rows of its person, towards zero.
+
+        Towards zero, because then the quotients of a person's rows are never more than a row's numbers together.
+        """
+        sizes = self.sizes.astype(codes.dtype).reshape(-1, *[1] * (codes.ndim - 1))
+        return np.sign(codes) * (np.abs(codes) // sizes)
+
+    def parts(self, whole: int) -> IntArray:
+        """Divide a whole number, up to 2³², among the rows of each person, as evenly as whole numbers allow."""
+        return whole * (self.ranks + 1) // self.sizes - whole * self.ranks // self.sizes
+
+    def standing_in(self, rows: int) -> NDArray[np.intp]:
+        """Return rows of the table of which so many stand for each person: the first, and again from the first."""
+        times = np.where(self.ranks < rows, (rows - 1 - self.ranks) // self.sizes + 1, 0)
+        return np.repeat(np.arange(len(times)), times)
