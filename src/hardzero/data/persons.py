@@ -22,8 +22,8 @@ class Persons:
 
     Attributes
     ----------
-    count : int
-        The number of persons.
+    numbers : array of int
+        For each row the number of its person, from 0, in the order in which they first appear.
     sizes : array of int
         For each row the number of rows of its person.
     ranks : array of int
@@ -35,21 +35,28 @@ class Persons:
     number of rows is where everyone has one; the number of their rows is not.
     """
 
-    count: int
+    numbers: IntArray
     sizes: IntArray
     ranks: IntArray
 
     @classmethod
     def of_numbers(cls, numbers: IntArray) -> Persons:
-        """Tell persons apart by numbers, one for each row: equal for rows of one person, 0 or above."""
+        """Tell persons apart by whole numbers, one for each row, which are equal for rows of one person."""
+        _, firsts, places = np.unique(numbers, return_index=True, return_inverse=True)
+        numbers = np.argsort(np.argsort(firsts))[places].astype(np.int64)
         counts = np.bincount(numbers)
-        starts = np.cumsum(counts) - counts
         ranks = np.empty(len(numbers), dtype=np.int64)
-        ranks[np.argsort(numbers, kind="stable")] = np.arange(len(numbers)) - np.repeat(starts, counts)
-        return cls(int(np.count_nonzero(counts)), counts[numbers].astype(np.int64), ranks)
+        starts = np.repeat(np.cumsum(counts) - counts, counts)
+        ranks[np.argsort(numbers, kind="stable")] = np.arange(len(numbers)) - starts
+        return cls(numbers, counts[numbers].astype(np.int64), ranks)
+
+    @property
+    def count(self) -> int:
+        """The number of persons."""
+        return int(np.sum(self.ranks == 0))
 
     def __repr__(self) -> str:
-        return f"Persons({self.count})"
+        return "Persons()"
 
     def divided(self, codes: Codes) -> Codes:
         """Divide each row's whole numbers by the number of rows of its person, towards zero.

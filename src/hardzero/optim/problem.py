@@ -124,7 +124,7 @@ class Problem:
         return codes if self.persons is None else self.persons.divided(codes)
 
     def class_sums(self, whole: int) -> IntArray:
-        """Count the rows of each class, or of the second of two; a person counts ``whole``, or each row alone does."""
+        """Count the rows of each class, or of the second of two; each row, or each person, counts ``whole``."""
         if self.persons is None:
             return class_counts(self.loss, self.targets) * whole
         totals = np.zeros(max(self.loss.outputs, 2), dtype=np.int64)

@@ -67,6 +67,8 @@ class Schema:
         What becomes of a row with a missing value.
     missing_values : tuple of str
         How missing values are spelled.
+    person : str or None
+        The column that says whose row it is, where persons have several.
 
     Privacy
     -------
@@ -77,6 +79,7 @@ class Schema:
     target: Target | NumericTarget
     missing: Missing = "error"
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "?")
+    person: str | None = None
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:
@@ -92,6 +95,11 @@ class Schema:
     def used(self) -> tuple[UsedColumn, ...]:
         """The columns that are not ignored."""
         return tuple(column for column in self.columns if not isinstance(column, Ignored))
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Names of the columns that a fit or an evaluation reads beside the features': target, and person if any."""
+        return (self.target.name,) if self.person is None else (self.target.name, self.person)
 
     def with_steps(self, count: int | None = None, spacing: Spacing = "even") -> Self:
         """Return the same schema with steps for every number that has no cut points yet, and every ordered column.
@@ -137,6 +145,7 @@ class Schema:
         return {
             "target": self.target.to_dict(),
             "missing": missing,
+            **({} if self.person is None else {"person": {"column": self.person}}),
             "columns": {column.name: _column_entry(column) for column in self.columns},
         }
 
@@ -153,20 +162,21 @@ class Schema:
         -------
         Data-independent.
         """
-        keys = ("target", "missing", "columns")
+        keys = ("target", "missing", "person", "columns")
         entry, strange = fields.understood(content, (), keys, dict.fromkeys(("weight", "weights"), _NO_WEIGHTS))
         target_name = entry["target"].get("name") if isinstance(entry.get("target"), dict) else None
-        target, (policy, values), columns = fields.all_of(
+        target, (policy, values), columns, person = fields.all_of(
             (
                 lambda: parse_target(fields.needed(entry, "target", (), f"add a table [target] with {TARGET_KEYS}")),
                 lambda: entries.parse_missing(entry.get("missing", {}), cls.missing, cls.missing_values),
                 lambda: entries.parse_columns(
                     fields.needed(entry, "columns", (), "add a table [columns.NAME] for each column"), target_name
                 ),
+                lambda: entries.parse_person(entry.get("person"), target_name, entry.get("columns")),
             ),
             strange,
         )
-        return cls(columns, target, policy, values)
+        return cls(columns, target, policy, values, person)
 
 
 _NO_WEIGHTS = (
