@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shape:
-    """The public facts that a plan may depend on; ``n_rows`` is the number of persons where the unit is the person."""
+    """The public facts that a plan may depend on; ``n_rows`` is the number of persons where these are the unit."""
 
     n_rows: int
     n_features: int

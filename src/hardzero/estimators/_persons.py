@@ -1,4 +1,4 @@
-"""Rows of which a person may have several: read, checked, and refused in words that tell neither names nor numbers."""
+"""Rows of which a person may have several: read, checked, and refused in words without names and numbers."""
 
 from __future__ import annotations
 

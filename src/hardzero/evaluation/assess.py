@@ -83,8 +83,8 @@ def evaluate(
 
     Privacy
     -------
-    Releases noisy counts: (ε, δ)-differential privacy for each row, or each person, under the relation. On rows that the model was
-    fitted to, the costs of both add up. Proof: docs/proofs/evaluation.md.
+    Releases noisy counts: (ε, δ)-differential privacy for each row, or each person, under the relation. On rows
+    that the model was fitted to, the costs of both add up. Proof: docs/proofs/evaluation.md.
     """
     file = model if isinstance(model, FittedModel) else FittedModel.from_estimator(model)
     refuse_regression(file)

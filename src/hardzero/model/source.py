@@ -56,8 +56,8 @@ def parts_of(
     statement = estimator.privacy_
     if schema is not None and schema.person is not None and statement.unit != "person":
         raise ModelFileError(
-            f"the schema says whose row each row is, by the column {schema.person!r}, but the fit protects single rows; "
-            "fit with groups=…, what the encoder's encode(…).persons gives"
+            f"the schema says whose row each row is, by the column {schema.person!r}, but the fit protects single "
+            "rows; fit with groups=…, what the encoder's encode(…).persons gives"
         )
     return {
         "method": type(estimator).__name__,

@@ -27,7 +27,6 @@ from ...schema.encoder import SchemaEncoder
 from ...schema.persons import Register
 from ...schema.target import NumericTarget
 
-
 Numbers = np.typing.NDArray[np.int64]
 
 

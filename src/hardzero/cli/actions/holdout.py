@@ -75,8 +75,8 @@ class SetAside:
 
         Privacy
         -------
-        Releases noisy counts. With the fit, which saw others, (ε, δ)-differential privacy for each row or person. Proof:
-        docs/proofs/evaluation.md.
+        Releases noisy counts. With the fit, which saw others, (ε, δ)-differential privacy for each row or person.
+        Proof: docs/proofs/evaluation.md.
         """
         assert self.split is not None
         schema, budget = schema_of(model), self.split.budget
