@@ -66,9 +66,15 @@ class Persons:
         sizes = self.sizes.astype(codes.dtype).reshape(-1, *[1] * (codes.ndim - 1))
         return np.sign(codes) * (np.abs(codes) // sizes)
 
-    def parts(self, whole: int) -> IntArray:
-        """Divide a whole number, up to 2³², among the rows of each person, as evenly as whole numbers allow."""
-        return whole * (self.ranks + 1) // self.sizes - whole * self.ranks // self.sizes
+    def tally(self, cells: IntArray, size: int, whole: int) -> IntArray:
+        """Count rows by cells, from 0 to ``size`` - 1, where each person counts ``whole``, up to 2³².
+
+        That is divided among a person's cells by its rows in them, rounded down; the order of rows does not matter.
+        """
+        pairs, rows, counts = np.unique(self.numbers * size + cells, return_index=True, return_counts=True)
+        totals = np.zeros(size, dtype=np.int64)
+        np.add.at(totals, pairs % size, whole * counts // self.sizes[rows])
+        return totals
 
     def standing_in(self, rows: int) -> NDArray[np.intp]:
         """Return rows of the table of which so many stand for each person: the first, and again from the first."""

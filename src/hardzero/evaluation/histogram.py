@@ -103,7 +103,7 @@ def counted_rows(
     plan : EvaluationPlan
         With the bins.
     persons : Persons, optional
-        Whose rows they are; each person counts as one row, divided evenly among its rows.
+        Whose rows they are; each person counts as one row, divided among counts by its rows in them.
 
     Returns
     -------
@@ -123,11 +123,10 @@ def counted_rows(
         chances = kernels.softmaxes(margins)[np.arange(len(places)), places]
         confused = places * n_classes + margins.argmax(axis=1)
         cells = [confused, n_classes**2 + bins.of_probabilities(chances)]
-    found, size = np.concatenate(cells), size_of(plan)
-    if persons is None:
-        return Sensitive(ROW * np.bincount(found, minlength=size).astype(np.int64))
-    parts = np.tile(persons.parts(ROW), len(cells))  # sums below 2⁵³, which double precision adds exactly
-    return Sensitive(np.bincount(found, parts, size).astype(np.int64))
+    if persons is not None:
+        return Sensitive(np.sum([persons.tally(part, size_of(plan), ROW) for part in cells], axis=0, dtype=np.int64))
+    counts = np.bincount(np.concatenate(cells), minlength=size_of(plan))
+    return Sensitive(ROW * counts.astype(np.int64))
 
 
 def size_of(plan: EvaluationPlan) -> int:

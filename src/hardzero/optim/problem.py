@@ -127,8 +127,7 @@ class Problem:
         """Count the rows of each class, or of the second of two; each row, or each person, counts ``whole``."""
         if self.persons is None:
             return class_counts(self.loss, self.targets) * whole
-        totals = np.zeros(max(self.loss.outputs, 2), dtype=np.int64)
-        np.add.at(totals, np.ravel(self.targets).astype(np.intp), self.persons.parts(whole))
+        totals = self.persons.tally(np.ravel(self.targets).astype(np.int64), max(self.loss.outputs, 2), whole)
         return totals if self.loss.outputs > 1 else totals[1:]
 
     def __repr__(self) -> str:

@@ -100,8 +100,8 @@ def rows_within(problem: Problem, grid: FloatArray) -> IntArray:
     beyond = np.searchsorted(grid, _lengths(problem.data), side="left")  # lengths of the grid that a row exceeds
     if problem.persons is None:
         counts = np.bincount(beyond, minlength=len(grid) + 1) * RESIDUAL_ONE
-    else:  # sums below 2⁵³, which double precision adds exactly
-        counts = np.bincount(beyond, problem.persons.parts(RESIDUAL_ONE), len(grid) + 1).astype(np.int64)
+    else:
+        counts = problem.persons.tally(beyond, len(grid) + 1, RESIDUAL_ONE)
     return np.cumsum(counts[: len(grid)], dtype=np.int64)
 
 
