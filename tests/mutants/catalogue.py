@@ -9,6 +9,7 @@ from . import (
     ledger,
     loops,
     mechanisms,
+    persons,
     reading,
     select_refit,
     tables,
@@ -30,6 +31,7 @@ MUTANTS = tuple(
             *reading.MUTANTS,
             *ledger.MUTANTS,
             *evaluation.MUTANTS,
+            *persons.MUTANTS,
         ),
         key=lambda mutant: not mutant.compiled,
     )

@@ -62,12 +62,12 @@ class PrivateLassoLogisticRegression(FirstRows, PrivateClassifier):
     Parameters
     ----------
     {private_classifier}
+    {rows_per_person}
     {lasso}
     multinomial : {"joint", "per-class"}, default="joint"
         With three classes or more: one selection per step over all classes' weights, or one for each class, as the
         paper's proof has it. Algorithm 3 as printed is not private and not offered (docs/proofs/multinomial.md).
     {lasso_intercept}
-    {rows_per_person}
 
     {classifier_released}
     Proof: docs/proofs/private-lasso.md.
@@ -119,9 +119,9 @@ class PrivateLassoRegression(FirstRows, PrivateRegressor):
     Parameters
     ----------
     {private_regressor}
+    {rows_per_person}
     {squared_lasso}
     {lasso_intercept}
-    {rows_per_person}
 
     {regressor_released}
     Proof: docs/proofs/private-lasso.md.
