@@ -143,6 +143,6 @@ MUTANTS = (
         "cli/actions/fit.py",
         "estimator.fit_table(rows.data, rows.places, names, coded=True, groups=rows.persons)",
         "estimator.fit_table(rows.data, rows.places, names, coded=True)",
-        ("tests/cli/test_persons.py",),
+        ("tests/cli/test_persons.py::test_json_says_whom_it_protects_and_nothing_says_how_many_rows",),
     ),
 )
