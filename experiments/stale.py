@@ -21,6 +21,7 @@ from typing import Any
 import additive
 import bounds
 import evaluation
+import persons
 import planner
 import reliability
 import select_refit
@@ -55,6 +56,8 @@ def works() -> dict[str, Work]:
         files[f"bounds-{study}.jsonl"] = partial(bounds.work, study)
     files |= {"planner-found.jsonl": planner.found_work, "planner-shapes.jsonl": planner.shapes_work}
     files["tuning.jsonl"] = tuning.work
+    for study in persons.STUDIES:
+        files[f"persons-{study}.jsonl"] = getattr(persons, f"{study}_work")
     for name in (experiments.TABLES, experiments.SYNTHETIC, experiments.KDD99):
         files[f"reproduce/{name}"] = experiments.work
     return files

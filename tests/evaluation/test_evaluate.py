@@ -136,15 +136,15 @@ class TestTwins:
         monkeypatch.setattr(
             assessing,
             "noisy_counts",
-            lambda margins, places, plan, source: assessing_counts(margins, places, plan),
+            lambda margins, places, plan, source, persons: assessing_counts(margins, places, plan),
         )
         self.caught(model)
 
     def test_the_true_share_of_a_class_beside_noisy_counts(self, model, monkeypatch):
         original = assessing.assessed
 
-        def with_share(file, margins, places, plan, random_state):
-            found = original(file, margins, places, plan, random_state)
+        def with_share(file, margins, places, plan, random_state, persons):
+            found = original(file, margins, places, plan, random_state, persons)
             return dataclasses.replace(found, noise=found.noise + places.mean())
 
         monkeypatch.setattr(assessing, "assessed", with_share)
@@ -219,7 +219,7 @@ def test_the_file_of_an_evaluation_is_read_back(model, tmp_path):
     ("path", "value", "message"),
     [
         (("format",), "hardzero-model", "its format is not 'hardzero-evaluation'"),
-        (("version",), 2, "another version than 1"),
+        (("version",), 3, "another version than 1"),
         (("metrics", "auc", "low"), 0.99, "metrics.auc must have its value between low and high"),
         (("metrics", "lift"), {"value": 1.0, "low": 0.0, "high": 2.0}, "'lift', which is no metric"),
         (("classes",), ["no"], "two labels or more"),

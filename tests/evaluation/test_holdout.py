@@ -30,9 +30,9 @@ def parts(monkeypatch):
     seen = {}
     fit, margins = PrivateLassoLogisticRegression.fit, holdout.margins_of
 
-    def noted_fit(self, X, y):
+    def noted_fit(self, X, y, groups=None):
         seen["fit"] = X
-        return fit(self, X, y)
+        return fit(self, X, y, groups)
 
     monkeypatch.setattr(PrivateLassoLogisticRegression, "fit", noted_fit)
     monkeypatch.setattr(holdout, "margins_of", lambda model, X: seen.update(evaluation=X) or margins(model, X))

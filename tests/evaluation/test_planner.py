@@ -71,7 +71,7 @@ def test_sums_over_stand_ins_have_the_mean_and_the_variance_of_sums_over_all_rec
 def test_classes_of_stand_ins_are_counted_though_their_targets_are_no_whole_numbers():
     X, targets = np.ones((4, 1)), np.array([0.2, 0.9, 1.1, 0.8])
     rows = StandIns(problem_of(X, targets), 10.0, 30.0)
-    assert rows.total(rows_of_classes).tolist() == [30]
+    assert rows.total(rows_of_classes).tolist() == [30 * 2**16]
     assert rows.total(shrunk_moments, 2.0).tolist() == [40 * 2**32, 40 * 2**32, 30 * 2**32]
 
 

@@ -110,7 +110,7 @@ def test_a_number_of_rows_that_is_none_is_refused(n_rows):
 def test_files_of_version_1_are_read_as_strictly():
     content = json.loads(made_up(n_rows=500).to_json())
     content["version"] = 1
-    del content["inference"], content["privacy"]["ledger"]
+    del content["inference"], content["privacy"]["ledger"], content["privacy"]["unit"]
     for feature in content["features"]:
         del feature["cut"]
     with pytest.raises(ModelFileError, match=r"privacy\.n_rows is not a field"):
@@ -122,13 +122,26 @@ def test_files_of_version_1_are_read_as_strictly():
         FittedModel.from_json(json.dumps(content))
 
 
-def test_files_of_version_4_know_of_no_ledger():
+def test_files_of_version_5_know_of_no_persons_and_of_version_4_of_no_ledger():
     content = json.loads(made_up().to_json())
+    content["version"] = 5
+    with pytest.raises(ModelFileError, match=r"privacy\.unit is not a field"):
+        FittedModel.from_json(json.dumps(content))
+    del content["privacy"]["unit"]
+    assert FittedModel.from_json(json.dumps(content)) == made_up()
     content["version"] = 4
     with pytest.raises(ModelFileError, match=r"privacy\.ledger is not a field"):
         FittedModel.from_json(json.dumps(content))
     del content["privacy"]["ledger"]
     assert FittedModel.from_json(json.dumps(content)) == made_up()
+
+
+@pytest.mark.parametrize("unit", ["people", None, 1, ["row"]])
+def test_a_unit_is_a_row_or_a_person(unit):
+    content = json.loads(made_up().to_json())
+    content["privacy"]["unit"] = unit
+    with pytest.raises(ModelFileError, match=r"privacy\.unit must be row or person"):
+        FittedModel.from_json(json.dumps(content))
 
 
 @pytest.mark.parametrize(

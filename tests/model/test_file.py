@@ -196,7 +196,7 @@ def changed(path, value):
     ("path", "value", "problem"),
     [
         (["format"], "pickle", "format is not"),
-        (["version"], 6, "version is 6; this hardzero reads versions 1 to 5"),
+        (["version"], 7, "version is 7; this hardzero reads versions 1 to 6"),
         (["version"], True, "version must be a whole number"),
         (["version"], ..., "no version"),
         (["method"], ..., "method is missing"),

@@ -10,6 +10,7 @@ from . import (
     ledger,
     loops,
     mechanisms,
+    persons,
     reading,
     select_refit,
     tables,
@@ -34,6 +35,7 @@ MUTANTS = tuple(
             *evaluation.MUTANTS,
             *bounds.MUTANTS,
             *tuning.MUTANTS,
+            *persons.MUTANTS,
         ),
         key=lambda mutant: not mutant.compiled,
     )

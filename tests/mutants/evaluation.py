@@ -15,8 +15,8 @@ MUTANTS = (
         "evaluation-without-noise",
         "exact counts are released",
         _HISTOGRAM,
-        "mechanisms.gaussian(counted_rows(margins, places, plan), plan.sigma, source)",
-        "mechanisms.exact(counted_rows(margins, places, plan))",
+        "mechanisms.gaussian(counted_rows(margins, places, plan, persons), plan.sigma, source)",
+        "mechanisms.exact(counted_rows(margins, places, plan, persons))",
         _REPLAYED,
     ),
     Mutant(
@@ -87,8 +87,8 @@ MUTANTS = (
         "fit-to-rows-that-were-set-aside",
         "such rows pay twice",
         _HOLDOUT,
-        "fitted.fit(rows_of(X, ~aside), labels[~aside])",
-        "fitted.fit(X, labels)",
+        "fitted.fit(rows_of(X, ~aside), labels[~aside], groups=",
+        "fitted.fit(X, labels, groups=",
         in_file("evaluation/test_holdout", "test_every_row_is_in_one_part_only"),
     ),
     Mutant(
@@ -103,8 +103,9 @@ MUTANTS = (
         "rows-set-aside-by-their-class",
         "the split tells about records",
         _HOLDOUT,
-        "    aside = coins(len(labels), holdout, source_for(seed))\n",
-        '    aside = coins(len(labels), holdout, source_for(seed)) ^ (labels == "no")\n',
+        "    aside, counted = tossed(persons, len(labels), holdout, source_for(seed))\n",
+        "    aside, counted = tossed(persons, len(labels), holdout, source_for(seed))\n"
+        '    aside = aside ^ (labels == "no")\n',
         in_file("evaluation/test_holdout", "test_the_split_does_not_look_at_the_rows"),
     ),
     Mutant(

@@ -143,7 +143,7 @@ MUTANTS = (
         "fit-not-charged",
         "the ledger is given and not told",
         "estimators/_linear.py",
-        "            self._charged(plan),\n",
+        "            self._charged(plan, unit),\n",
         "            nullcontext(),\n",
         in_file("estimators/test_ledger", "test_a_fit_is_reserved_before_the_records_and_committed_after"),
     ),

@@ -354,18 +354,18 @@ MUTANTS = (
         "model-file-with-the-true-number-of-rows",
         "the number by which delta is judged is the secret one",
         "estimators/_linear.py",
-        "self._statement(plan, assumed_public, self._public_rows(counted))",
-        "self._statement(plan, assumed_public, counted)",
+        "self._statement(plan, assumed_public, self._public_rows(counted), unit)",
+        "self._statement(plan, assumed_public, counted, unit)",
         ("tests/cli/test_replay.py::test_under_add_remove_so_does_a_file_of_another_size",),
     ),
     Mutant(
         "public-rows-ignored",
         "the command counts the table although a public number was given",
         "cli/actions/fit.py",
-        "        estimator.fit_table(rows.data, rows.places, names, coded=True)\n",
+        "        estimator.fit_table(rows.data, rows.places, names, coded=True, groups=rows.persons)\n",
         '        if getattr(estimator, "n_rows", None) is not None:\n'
         "            estimator.n_rows = rows.data.n_rows\n"
-        "        estimator.fit_table(rows.data, rows.places, names, coded=True)\n",
+        "        estimator.fit_table(rows.data, rows.places, names, coded=True, groups=rows.persons)\n",
         ("tests/cli/test_replay.py::test_under_add_remove_so_does_a_file_of_another_size",),
     ),
     Mutant(

@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "model": ("privacy", "ledger", "data", "schema", "checks", "atomic", "version", "methods"),
     "report": ("privacy", "ledger", "model", "checks", "atomic"),
     "estimators": (
-        *("privacy", "ledger", "kernels", "backends", "data", "optim", "methods", "model", "report"),
+        *("privacy", "ledger", "kernels", "backends", "data", "optim", "methods", "model", "report", "schema"),
         *("checks",),
     ),
     "evaluation": (

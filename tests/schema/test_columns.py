@@ -60,7 +60,7 @@ AGE = ("columns", "age")
     [
         ((*AGE, "lowest"), 1, (*AGE, "lowest"), "is not a known key; did you mean 'lower'?"),
         (("tarjet",), {}, ("tarjet",), "did you mean 'target'?"),
-        (("year",), {}, ("year",), "known here: 'target', 'missing', 'bounds', 'columns'"),
+        (("year",), {}, ("year",), "known here: 'target', 'missing', 'person', 'bounds', 'columns'"),
         ((*AGE, "lower"), None, AGE, "lower is missing; write the smallest value"),
         ((*AGE, "upper"), None, AGE, "upper is missing; write the largest value"),
         ((*AGE, "lower"), "", (*AGE, "lower"), "is not filled in; write the smallest value"),

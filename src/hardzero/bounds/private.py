@@ -238,6 +238,7 @@ def counted_cells(table: Any, schema: Schema, heard: Callable[[int], None] | Non
     -------
     Sensitive. Where a cell is counted depends on that cell and the schema alone.
     """
+    schema.refuse_persons("a release of bounds")
     columns = schema.unbounded
     if not columns:
         raise ValueError('no column of the schema has range = "private"; its bounds are all public')

@@ -55,7 +55,8 @@ def evaluate(
             ready()
         account = None if no_ledger else account_of_evaluation(ledger, dataset)
         reader = table.opened_for(schema.columns, schema.target.name)
-        refuse_beyond(account, epsilon, delta, public_rows or reader.n_rows)
+        counted = reader.n_rows if schema.person is None else None  # how many persons, reading will tell
+        refuse_beyond(account, epsilon, delta, public_rows or counted)
         with claimed_outputs([path for path in (output, report) if path is not None], force) as claims:
             results.outputs += claims
             by_path = {claim.path: claim for claim in claims}

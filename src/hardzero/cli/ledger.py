@@ -29,6 +29,13 @@ class AccountantName(StrEnum):
     RENYI = "renyi"
 
 
+class UnitName(StrEnum):
+    """Whom a guarantee is about."""
+
+    ROW = "row"
+    PERSON = "person"
+
+
 CapEpsilon = Annotated[float, typer.Option("--epsilon", help="What all fits together may cost.")]
 
 
@@ -50,6 +57,9 @@ def init(
     schema: Annotated[
         Path | None, typer.Option(help="A schema: fits of the command line under another one are refused.")
     ] = None,
+    unit: Annotated[
+        UnitName, typer.Option(help="Whom all fits must protect: one row, or all rows of one person.")
+    ] = UnitName.ROW,
     roles: Annotated[
         bool, typer.Option("--roles", help="PostgreSQL: make the roles hardzero_owner, _spender and _reader.")
     ] = False,
@@ -71,6 +81,7 @@ def init(
             neighbours=neighbours.value,
             accountant=accountant.value,
             schema=None if schema is None else fingerprint(load_schema(schema)),
+            unit=unit.value,
         )
         if roles or allow:
             refuse_file(made.url)

@@ -69,7 +69,9 @@ ParameterOption = Annotated[
 ]
 PublicRows = Annotated[
     int | None,
-    typer.Option(min=1, help="For add-remove: a public number of rows in place of the true one, which is secret."),
+    typer.Option(
+        min=1, help="For add-remove: a public number of rows (or persons) in place of the true one, which is secret."
+    ),
 ]
 Raw = Annotated[
     bool, typer.Option("--raw", help="Write text as it is, even where a spreadsheet would take it for a formula.")
@@ -224,7 +226,7 @@ def _training_rows(
 
     if scheduler is None:
         reader = table.opened_for(schema.columns, schema.target.name)
-        refuse_excess(reader.n_rows)
+        refuse_excess(reader.n_rows if schema.person is None else None)  # how many persons, reading will tell
         with steps_shown("reading rows") as shown:
             rows = read_rows(
                 reader, schema, lambda seen: shown(seen, reader.n_rows), None if apart is None else apart.without

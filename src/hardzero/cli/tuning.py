@@ -109,6 +109,7 @@ def tune(
         from .actions.methods import method_for
 
         schema = load_schema(schema_path)
+        schema.refuse_persons("a search")
         asked = [None] if method is None else [name.value for name in method]
         chosen = [method_for(name, schema.target) for name in asked]
         account = None if no_ledger else account_of_fit(ledger, dataset, schema, *chosen[:1])

@@ -153,6 +153,9 @@ class Table(Protocol):
     def packed(self) -> Table:
         """Return the same rows, prepared for many passes over them."""
 
+    def taken(self, rows: NDArray[np.intp]) -> Table:
+        """Return some rows, in rising order, of which one may be there several times."""
+
     def with_constant(self) -> Table:
         """Return the same rows with one more feature that is 1 everywhere."""
 
@@ -288,6 +291,12 @@ class BoundedData(Passes):
         if self._is_sparse:
             return BoundedData(self._codes[:, features])
         return BoundedData(self.by_feature.matrix[features].T)
+
+    def taken(self, rows: NDArray[np.intp]) -> BoundedData:
+        """Return some rows, in rising order, of which one may be there several times."""
+        if self._is_sparse:
+            return BoundedData(self._codes.tocsr()[rows].tocsc())
+        return BoundedData(np.asfortranarray(self._codes[rows]))
 
     def packed(self) -> BoundedData:
         """Return the same rows, prepared for many passes over them: a bit for a feature that is 0 or 1."""

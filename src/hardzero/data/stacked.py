@@ -94,6 +94,14 @@ class StackedData(Passes):
         """Return the same rows with some of the features; nothing is copied."""
         return StackedData(self._blocks, self._picked[features])
 
+    def taken(self, rows: NDArray[np.intp]) -> StackedData:
+        """Return some rows, in rising order, of which one may be there several times."""
+        blocks: list[Block] = []
+        for held, part in self._parts():
+            first, last = np.searchsorted(rows, [held.start, held.stop])
+            blocks += _compact(part.taken(rows[first:last] - held.start))
+        return StackedData(blocks, np.arange(self.n_features))
+
     def packed(self) -> StackedData:
         """Return the same rows, prepared for many passes: a bit for each indicator, beside the blocks as they are."""
         return self if kernels.compiled() is None else PackedStack(self._blocks, self._picked)

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..data.persons import Persons
 from ..ledger.ledger import Ledger
 from ..ledger.receipt import Receipt
+from ..ledger.units import Unit
 from ..privacy.budget import Budget
 
 
@@ -24,14 +26,14 @@ class ChargedFits(abc.ABC):
             raise TypeError(f"ledger must be a Ledger(url, dataset), or None, got {self.ledger!r}")
         return self.ledger
 
-    def _look_ahead(self, X: Any) -> None:
-        account, n_rows = self._account(), _count(X)
+    def _look_ahead(self, X: Any, persons: Persons | None = None) -> None:
+        account, n_rows = self._account(), _count(X) if persons is None else persons.count
         if account is not None and n_rows is not None:
             asked = self._budget(self._public_rows(n_rows))
             account.refuse_beyond(asked.epsilon, asked.delta)
 
     @contextmanager
-    def _charged(self, plan: Any) -> Iterator[None]:
+    def _charged(self, plan: Any, unit: Unit) -> Iterator[None]:
         vars(self).pop("_receipt", None)  # of an earlier fit
         account = self._account()
         if account is None:
@@ -39,7 +41,7 @@ class ChargedFits(abc.ABC):
             return
         seeded = self.random_state is not None
         with account.charged(
-            plan.events, plan.spent, plan.neighbours, what=type(self).__name__, seeded=seeded
+            plan.events, plan.spent, plan.neighbours, what=type(self).__name__, seeded=seeded, unit=unit
         ) as entry:
             self._receipt = entry
             yield

@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import checks, kernels
 from ..backends.collections import Collection, is_collection, lazy_on_collections
 from ..data.bounded import BoundedData, Bounds, FloatArray, Table
+from ..data.persons import Persons
 from ..data.stacked import StackedData
+from ..ledger.units import Unit
 from ..model.prediction import LinearPredictions, linear_margins
 from ..model.statement import PrivacyStatement, warn_if_weak
 from ..optim import progress
@@ -26,6 +28,7 @@ from ..optim.losses import Loss, Squared
 from ..optim.problem import AnyProblem, Problem, ScatteredProblem
 from . import MODULES, _input, _labels, named
 from ._parameters import documented
+from ._persons import counted_as, read_persons, refuse_unequal
 from ._scattered import ClassReader, KeptRows, NumberReader, class_loss, class_targets, scattered_problem
 
 if TYPE_CHECKING:
@@ -34,11 +37,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shape:
-    """The public facts that a plan may depend on."""
+    """The public facts that a plan may depend on; ``n_rows`` is the number of persons where these are the unit."""
 
     n_rows: int
     n_features: int
     loss: Loss
+    unit: Unit = "row"
 
 
 class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is untyped
@@ -46,6 +50,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
 
     bounds: Any
     _takes_collections = False
+    _takes_persons = False
 
     @abc.abstractmethod
     def _plan(self, shape: Shape) -> Any:
@@ -60,11 +65,13 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         """Return the number of rows that everything may depend on: the one counted, where it is public."""
 
     @abc.abstractmethod
-    def _size_in_words(self, counted: int, features: int) -> str:
-        """Say which numbers of rows and features are taken for public."""
+    def _size_in_words(self, counted: int, features: int, unit: Unit = "row") -> str:
+        """Say which numbers of rows, or of persons, and of features are taken for public."""
 
     @abc.abstractmethod
-    def _statement(self, plan: Any, assumed_public: tuple[str, ...], n_rows: int) -> PrivacyStatement:
+    def _statement(
+        self, plan: Any, assumed_public: tuple[str, ...], n_rows: int, unit: Unit = "row"
+    ) -> PrivacyStatement:
         """Say what was guaranteed."""
 
     def __sklearn_tags__(self) -> Any:
@@ -72,19 +79,20 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         tags.input_tags.sparse = True
         return tags
 
-    def _solve(self, X: Any, targets: Any, loss: Loss) -> tuple[Weights, Any]:
+    def _solve(self, X: Any, targets: Any, loss: Loss, persons: Persons | None = None) -> tuple[Weights, Any]:
         """Plan before the records are looked at, then run: weights by original units, and the plan."""
-        counted, features = X.shape if hasattr(X, "shape") else (X.n_rows, X.n_features)
+        rows_there, features = X.shape if hasattr(X, "shape") else (X.n_rows, X.n_features)
+        counted, unit = counted_as(persons, rows_there)
         bounds = Bounds.parse(self.bounds, features)
         rows = self._public_rows(counted)
         refuse_more_rows(counted, descent_unit(rows))  # in all places together; one rule for all methods
-        plan = self._plan(Shape(rows, features, loss))
+        plan = self._plan(Shape(rows, features, loss, unit))
         kernels.say_what_is_missing()
         progress.begin(sum(getattr(event, "times", 1) for event in getattr(plan, "events", ())))
         with (
             kernels.using_threads(self._threads()),
-            self._charged(plan),
-            self._problem(X, targets, loss, bounds, rows) as problem,
+            self._charged(plan, unit),
+            self._problem(X, targets, loss, bounds, rows, persons) as problem,
         ):
             weights = self._run(problem, plan)
         return weights.divided_by(bounds.scale), plan
@@ -94,7 +102,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         return None
 
     def _problem(
-        self, X: Any, targets: Any, loss: Loss, bounds: Bounds, n_rows: int
+        self, X: Any, targets: Any, loss: Loss, bounds: Bounds, n_rows: int, persons: Persons | None = None
     ) -> AbstractContextManager[AnyProblem]:
         """Return what is to be learnt, its rows here or, as long as they are needed, on a cluster."""
         if isinstance(X, KeptRows):
@@ -102,7 +110,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         if isinstance(X, Collection):
             return scattered_problem(X, targets, loss, bounds, n_rows)
         data = X if isinstance(X, (BoundedData, StackedData)) else BoundedData.from_matrix(X, bounds)
-        return nullcontext(Problem(data, targets, loss, stated_rows=n_rows))
+        return nullcontext(Problem(data, targets, loss, stated_rows=n_rows, persons=persons))
 
     def _note_scaled(self, n_features: int, feature_names: Sequence[str] | None) -> None:
         """Take note of rows that are scaled to their bounds already."""
@@ -122,6 +130,23 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
                 f"y.compute(), or use one of {able}"
             )
 
+    def _persons(self, X: Any, groups: Any) -> Persons | None:
+        """Return whose rows they are, if that was said."""
+        if groups is None:
+            return None
+        if not self._takes_persons:
+            able = " or ".join(name for name in MODULES if named(name)._takes_persons)
+            raise TypeError(
+                f"{type(self).__name__} protects single rows and takes no groups; for all rows of a person together "
+                f"use {able}, or give one row of each person"
+            )
+        if is_collection(X) or is_collection(groups):
+            raise TypeError(
+                "groups need all rows in one place, not in a Dask collection, whose parts may each have rows of one "
+                "person; give X.compute(), y.compute() and groups.compute()"
+            )
+        return read_persons(groups)
+
     def _collected(self, X: Any, y: Any) -> Collection:
         """Return the parts of Dask collections."""
         self._refuse_scattered()
@@ -134,16 +159,16 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         validate_data(self, X if hasattr(X, "columns") else rows, reset=reset, skip_check_array=True)
         return rows
 
-    def _state(self, plan: Any, assumed_public: tuple[str, ...], counted: int) -> None:
+    def _state(self, plan: Any, assumed_public: tuple[str, ...], counted: int, unit: Unit = "row") -> None:
         """Say what was guaranteed and spent, and warn where that is little or comes on top of other fits."""
-        self.privacy_ = self._statement(plan, assumed_public, self._public_rows(counted))
+        self.privacy_ = self._statement(plan, assumed_public, self._public_rows(counted), unit)
         warn_if_weak(self.privacy_)
         self._note_fit(self.privacy_.epsilon, self.privacy_.delta)
 
-    def _look_ahead(self, X: Any) -> None:
+    def _look_ahead(self, X: Any, persons: Persons | None = None) -> None:
         """Refuse what no budget is left for, before a record is looked at; nothing, unless a class says otherwise."""
 
-    def _charged(self, plan: Any) -> AbstractContextManager[None]:
+    def _charged(self, plan: Any, unit: Unit) -> AbstractContextManager[None]:
         """Charge a plan to a ledger while it is carried out; to none, unless a class says otherwise."""
         return nullcontext()
 
@@ -216,24 +241,32 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
     _states_classes = False
 
     @documented
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit the model.
 
         {rows}
         y : array of shape (n_rows,)
             Labels.
+        {groups}
 
         {fitted_self}
         """
-        self._look_ahead(X)
+        persons = self._persons(X, groups)
+        self._look_ahead(X, persons)
         if is_collection(X):
             return self._fit_collection(self._collected(X, y))
         rows = self._checked(X, _input.read_rows(X), reset=True)
-        return self._fit_rows(rows, rows.shape, y)
+        return self._fit_rows(rows, rows.shape, y, persons)
 
     @documented
     def fit_table(
-        self, data: Table, y: Any, feature_names: Sequence[str] | None = None, *, coded: bool = False
+        self,
+        data: Table,
+        y: Any,
+        feature_names: Sequence[str] | None = None,
+        *,
+        coded: bool = False,
+        groups: Any = None,
     ) -> Self:
         """Fit rows that are within their bounds already, such as a stacked table too large for one array.
 
@@ -248,12 +281,14 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
         coded : bool, default=False
             Whether y holds, in place of each label, its place in ``classes`` as they are listed, counted from 0: long
             tables need not hold their labels as text. ``classes_`` then has the order of ``classes``.
+        {groups}
 
         {fitted_self}
         """
-        self._look_ahead(data)
+        persons = self._persons(data, groups)
+        self._look_ahead(data, persons)
         self._note_scaled(data.n_features, feature_names)
-        return self._fit_rows(data, (data.n_rows, data.n_features), y, coded=coded)
+        return self._fit_rows(data, (data.n_rows, data.n_features), y, persons, coded=coded)
 
     @documented
     def fit_kept(self, rows: KeptRows, feature_names: Sequence[str] | None = None) -> Self:
@@ -274,15 +309,18 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
         classes = _labels.listed_classes(self.classes)
         return self._fit_targets(rows, (rows.n_rows, rows.n_features), None, classes, _labels.GIVEN)
 
-    def _fit_rows(self, X: Any, shape: tuple[int, int], y: Any, *, coded: bool = False) -> Self:
+    def _fit_rows(
+        self, X: Any, shape: tuple[int, int], y: Any, persons: Persons | None = None, *, coded: bool = False
+    ) -> Self:
         """Fit checked rows, an array or a table, and present the result."""
+        refuse_unequal(persons, shape[0], y)
         labels = _labels.read_labels(y, shape[0], type(self).__name__)
         if coded:
             encoded = _labels.coded_labels(labels, self.classes)
         else:
             encoded = _labels.encode_labels(labels, self.classes, required=self._states_classes)
         targets = class_targets(encoded.places, len(encoded.classes))
-        return self._fit_targets(X, shape, targets, encoded.classes, encoded.source)
+        return self._fit_targets(X, shape, targets, encoded.classes, encoded.source, persons)
 
     def _fit_collection(self, rows: Collection) -> Self:
         """Fit parts of a table where they are: labels are read there, so that classes have to be stated."""
@@ -290,21 +328,30 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
         reader = ClassReader(self.classes, type(self).__name__)
         return self._fit_targets(rows, (rows.n_rows, rows.n_features), reader, classes, _labels.GIVEN)
 
-    def _fit_targets(self, X: Any, shape: tuple[int, int], targets: Any, classes: Any, source: str) -> Self:
+    def _fit_targets(
+        self,
+        X: Any,
+        shape: tuple[int, int],
+        targets: Any,
+        classes: Any,
+        source: str,
+        persons: Persons | None = None,
+    ) -> Self:
         """Fit checked rows and targets, and present the result."""
         if len(classes) > self._most_classes:
             raise ValueError(
                 f"Only binary classification is supported. The target has {len(classes)} classes; "
                 "use SparsePrivateLogisticRegression, or fit one class against the rest"
             )
-        fitted, plan = self._solve(X, targets, class_loss(len(classes)))
-        public = (self._size_in_words(*shape), "the bounds of the features", source)
+        fitted, plan = self._solve(X, targets, class_loss(len(classes)), persons)
+        counted, unit = counted_as(persons, shape[0])
+        public = (self._size_in_words(counted, shape[1], unit), "the bounds of the features", source)
         self.classes_ = classes
         self.coef_ = fitted.coef
         self.intercept_ = fitted.intercept
         self.support_ = np.flatnonzero(np.any(fitted.coef != 0, axis=0))
         self._note_evidence(fitted)
-        self._state(plan, public, shape[0])
+        self._state(plan, public, counted, unit)
         return self
 
     decision_function = lazy_on_collections(LinearPredictions.decision_function)
@@ -350,21 +397,24 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
     radius: Any
 
     @documented
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit the model.
 
         {rows}
         y : array of shape (n_rows,)
             Numbers; clipped to ``target_bounds`` in the same way.
+        {groups}
 
         {fitted_self}
         """
-        self._look_ahead(X)
+        persons = self._persons(X, groups)
+        self._look_ahead(X, persons)
         if is_collection(X):
             parts = self._collected(X, y)
             return self._fit_targets(parts, (parts.n_rows, parts.n_features), self._reader())
         rows = self._checked(X, _input.read_rows(X), reset=True)
-        return self._fit_targets(rows, rows.shape, self._reader()(y, rows.shape[0]))
+        refuse_unequal(persons, rows.shape[0], y)
+        return self._fit_targets(rows, rows.shape, self._reader()(y, rows.shape[0]), persons)
 
     @documented
     def fit_kept(self, rows: KeptRows, feature_names: Sequence[str] | None = None) -> Self:
@@ -384,14 +434,16 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
         self._note_scaled(rows.n_features, feature_names)
         return self._fit_targets(rows, (rows.n_rows, rows.n_features), None)
 
-    def _fit_targets(self, rows: Any, shape: tuple[int, int], targets: Any) -> Self:
+    def _fit_targets(self, rows: Any, shape: tuple[int, int], targets: Any, persons: Persons | None = None) -> Self:
         """Fit checked rows and targets, and present the result."""
-        fitted, plan = self._solve(rows, targets, Squared(checks.positive("radius", self.radius)))
+        fitted, plan = self._solve(rows, targets, Squared(checks.positive("radius", self.radius)), persons)
+        counted, whom = counted_as(persons, shape[0])
         unit = self._reader().unit
         self.coef_ = fitted.coef[0] * unit
         self.intercept_ = float(fitted.intercept[0]) * unit
         self.support_ = np.flatnonzero(self.coef_)
-        self._state(plan, (self._size_in_words(*shape), "the bounds of the features and of the target"), shape[0])
+        public = (self._size_in_words(counted, shape[1], whom), "the bounds of the features and of the target")
+        self._state(plan, public, counted, whom)
         return self
 
     def _reader(self) -> NumberReader:

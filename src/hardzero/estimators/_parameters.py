@@ -21,7 +21,7 @@ epsilon : float, default=1.0
     "delta": """\
 delta : float, optional
     The probability with which the bound by epsilon may fail; well below one over the number of rows. By default
-    n^-1.5, where n is the public number of rows.""",
+    n^-1.5, where n is the public number of rows, or of persons.""",
     "bounds": """\
 bounds : pair
     Public (lower, upper): numbers, or arrays with one entry per feature. Values outside are clipped. Never read
@@ -33,8 +33,9 @@ neighbours : {"zero-out", "replace-one", "add-remove"}, default="zero-out"
     is there or is not, in a table of any size; needs ``n_rows``.""",
     "n_rows": """\
 n_rows : int, optional
-    For add-remove: a public number of rows, such as a round figure near the expected one. It takes the place of
-    the true number wherever that would be used; the model is best where the two are close.""",
+    For add-remove: a public number of rows, or of persons where ``groups`` tells them, such as a round figure near
+    the expected one. It takes the place of the true number wherever that would be used; the model is best where
+    the two are close.""",
     "random_state": """\
 random_state : int, optional
     For tests only: a seeded fit is stamped as not private.""",
@@ -65,6 +66,10 @@ calibration : {"tight", "recursion", "paper"}, default="tight"
     "lasso_intercept": """\
 fit_intercept : bool, default=False
     Spend a tenth of the budget on an intercept outside the ball; the published method has none.""",
+    "rows_per_person": """\
+max_rows_per_person : int, default=1
+    With ``groups``: how many rows stand for each person, its first ones in the order of the table, and these again
+    where it has fewer. A public number: it must not be chosen by looking at how many rows persons have.""",
     "counting": """\
 epsilon_count : float, optional
     The part of ``epsilon`` for the count of nonzero weights; 5 % by default.
@@ -88,6 +93,10 @@ Parameters
 ----------
 X : array, sparse matrix or data frame of shape (n_rows, n_features)
     Finite numbers; values outside ``bounds`` are clipped to them without a message.""",
+    "groups": """\
+groups : array of shape (n_rows,), optional
+    Whose row each row is, where persons have several: the guarantee is then about all rows of a person together, and
+    every person has one voice. Text or numbers, compared as text; rows without an identifier are one person.""",
     "new_rows": """\
 Parameters
 ----------

@@ -10,6 +10,7 @@ import numpy as np
 from .. import checks
 from ..data.bounded import MAX_ROWS
 from ..ledger.ledger import Ledger
+from ..ledger.units import Unit
 from ..methods.plans import default_delta
 from ..model.statement import PrivacyStatement
 from ..privacy.budget import Budget, Neighbours
@@ -50,14 +51,14 @@ class PrivateFit(RepeatedFits, ChargedFits):
             )
         return checks.whole_within("n_rows", self.n_rows, 1, MAX_ROWS)
 
-    def _size_in_words(self, counted: int, features: int) -> str:
+    def _size_in_words(self, counted: int, features: int, unit: Unit = "row") -> str:
         rows = self._public_rows(counted)
         if self._relation() is Neighbours.ADD_REMOVE:
             return (
-                f"the number of features ({features}), feature names, and the stated number of rows ({rows}); "
+                f"the number of features ({features}), feature names, and the stated number of {unit}s ({rows}); "
                 "the true number is protected"
             )
-        return f"the number of rows ({rows}) and of features ({features}), and feature names"
+        return f"the number of {unit}s ({rows}) and of features ({features}), and feature names"
 
     def _budget(self, n_rows: int) -> Budget:
         return Budget.asked(self.epsilon, default_delta(n_rows) if self.delta is None else self.delta)
@@ -71,7 +72,9 @@ class PrivateFit(RepeatedFits, ChargedFits):
     def _source(self) -> Any:
         return source_for(self.random_state)
 
-    def _statement(self, plan: Any, assumed_public: tuple[str, ...], n_rows: int) -> PrivacyStatement:
+    def _statement(
+        self, plan: Any, assumed_public: tuple[str, ...], n_rows: int, unit: Unit = "row"
+    ) -> PrivacyStatement:
         notes: tuple[str, ...] = ()
         if not plan.spent <= plan.budget:
             notes = (
@@ -88,6 +91,7 @@ class PrivateFit(RepeatedFits, ChargedFits):
             notes=notes,
             n_rows=n_rows,
             ledger=self._receipt,
+            unit=unit,
         )
 
 
@@ -121,9 +125,11 @@ class NonPrivateFit:
     def _public_rows(self, counted: int) -> int:
         return counted
 
-    def _size_in_words(self, counted: int, features: int) -> str:
+    def _size_in_words(self, counted: int, features: int, unit: Unit = "row") -> str:
         return f"the number of rows ({counted}) and of features ({features}), and feature names"
 
-    def _statement(self, plan: Any, assumed_public: tuple[str, ...], n_rows: int) -> PrivacyStatement:
+    def _statement(
+        self, plan: Any, assumed_public: tuple[str, ...], n_rows: int, unit: Unit = "row"
+    ) -> PrivacyStatement:
         event = NotPrivate("weights fitted without noise")
         return PrivacyStatement(np.inf, 0.0, Neighbours.ZERO_OUT, (event,), assumed_public, n_rows=n_rows)

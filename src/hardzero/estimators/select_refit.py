@@ -61,6 +61,7 @@ class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
     """
 
     _takes_collections = True
+    _takes_persons = True
 
     max_features: int | None = None
     variables: Any = None

@@ -11,9 +11,12 @@ from scipy import sparse
 from .. import checks
 from ..data.bounded import MAX_ROWS, FloatArray
 from ..data.canonical import canonical_sparse
+from ..data.persons import Persons
 from ..estimators._labels import encode_labels, read_labels
+from ..estimators._persons import counted_as, read_persons, refuse_unequal
 from ..ledger.ledger import Ledger
 from ..ledger.receipt import Receipt
+from ..ledger.units import Unit
 from ..methods.plans import default_delta
 from ..model import FittedModel
 from ..model.evaluation import Evaluation, EvaluationStatement, fingerprint_of
@@ -23,6 +26,11 @@ from ..privacy.budget import Budget, Neighbours
 from ..privacy.randomness import IntArray, source_for
 from .histogram import EvaluationPlan, noisy_counts, plan_evaluation
 from .metrics import of_more_classes, of_two_classes
+
+_ABOUT: dict[Unit, str] = {
+    "row": "It is about the rows of the table that was evaluated, one row being one record.",
+    "person": "It is about the persons in the table that was evaluated, all rows of one being one record.",
+}
 
 
 def evaluate(
@@ -36,6 +44,7 @@ def evaluate(
     n_rows: int | None = None,
     random_state: int | None = None,
     ledger: Ledger | None = None,
+    groups: Any = None,
 ) -> Evaluation:
     """Tell how good a model is on rows of a table, under a guarantee for these rows.
 
@@ -58,11 +67,14 @@ def evaluate(
     neighbours : {"zero-out", "replace-one", "add-remove"}, default="zero-out"
         Which tables are to be hard to tell apart.
     n_rows : int, optional
-        For "add-remove": a public number of rows in place of the true one.
+        For "add-remove": a public number of rows, or of persons, in place of the true one.
     random_state : int, optional
         For tests only: a seeded evaluation is not private.
     ledger : Ledger, optional
         Where the evaluation is charged: its cost is reserved before a row is counted, or refused.
+    groups : array of shape (n_rows,), optional
+        Whose row each row is, where persons have several: the guarantee is then about all rows of a person together,
+        and every person counts as one row. Needed for a model whose schema says which column knows.
 
     Returns
     -------
@@ -71,20 +83,38 @@ def evaluate(
 
     Privacy
     -------
-    Releases noisy counts: (ε, δ)-differential privacy for each row under the relation. On rows that the model was
-    fitted to, the costs of both add up. Proof: docs/proofs/evaluation.md.
+    Releases noisy counts: (ε, δ)-differential privacy for each row, or each person, under the relation. On rows
+    that the model was fitted to, the costs of both add up. Proof: docs/proofs/evaluation.md.
     """
     file = model if isinstance(model, FittedModel) else FittedModel.from_estimator(model)
     refuse_regression(file)
     relation = Neighbours.parse(neighbours)
+    persons = persons_of(file, groups)
     margins = margins_of(file, X)
-    plan = planned(file, public_rows(relation, n_rows, len(margins)), epsilon, delta, relation)
-    with charged(plan, ledger, random_state):
-        return assessed(file, margins, places_of(file, y, len(margins)), plan, random_state)
+    refuse_unequal(persons, len(margins), y)
+    counted, unit = counted_as(persons, len(margins))
+    plan = planned(file, public_rows(relation, n_rows, counted), epsilon, delta, relation)
+    with charged(plan, ledger, random_state, unit):
+        return assessed(file, margins, places_of(file, y, len(margins)), plan, random_state, persons)
+
+
+def persons_of(model: FittedModel, groups: Any) -> Persons | None:
+    """Return whose rows they are, if that was said, or refuse that it was not where the model's schema knows.
+
+    Privacy
+    -------
+    Sensitive. Messages show no identifier.
+    """
+    if groups is None and model.schema is not None and model.schema.person is not None:
+        raise ValueError(
+            f"the model's schema says whose row each row is, by the column {model.schema.person!r}; give that column "
+            "as groups=…, so that all rows of a person are protected together"
+        )
+    return None if groups is None else read_persons(groups)
 
 
 def charged(
-    plan: EvaluationPlan, ledger: Ledger | None, random_state: int | None
+    plan: EvaluationPlan, ledger: Ledger | None, random_state: int | None, unit: Unit = "row"
 ) -> AbstractContextManager[Receipt | None]:
     """Charge a planned evaluation to a ledger while it is carried out, if there is one.
 
@@ -95,7 +125,7 @@ def charged(
     if ledger is None:
         return nullcontext()
     seeded = random_state is not None
-    return ledger.charged(plan.events, plan.spent, plan.neighbours, what="an evaluation", seeded=seeded)
+    return ledger.charged(plan.events, plan.spent, plan.neighbours, what="an evaluation", seeded=seeded, unit=unit)
 
 
 def planned(
@@ -179,7 +209,12 @@ def places_of(model: FittedModel, y: Any, n_rows: int) -> IntArray:
 
 
 def assessed(
-    model: FittedModel, margins: FloatArray, places: IntArray, plan: EvaluationPlan, random_state: int | None
+    model: FittedModel,
+    margins: FloatArray,
+    places: IntArray,
+    plan: EvaluationPlan,
+    random_state: int | None,
+    persons: Persons | None = None,
 ) -> Evaluation:
     """Release the counts of a plan that is paid for, and say what they mean.
 
@@ -193,13 +228,15 @@ def assessed(
         Made from public numbers; what it costs is known before a row is counted.
     random_state : int or None
         The seed of a test run.
+    persons : Persons or None
+        Whose rows they are; each is a person's only one by default.
 
     Privacy
     -------
     Releases noisy counts at the cost of the plan.
     """
     source = source_for(random_state)
-    counts = noisy_counts(margins, places, plan, source)
+    counts = noisy_counts(margins, places, plan, source, persons)
     n_classes, bins = plan.n_classes, plan.bins
     if n_classes == 2:
         found = of_two_classes(counts, bins, plan.noise, plan.rows)
@@ -220,11 +257,13 @@ def assessed(
         released,
         tuple(bins.edges.tolist()),
         plan.noise,
-        statement_of(model, plan, seeded=not source.is_private),
+        statement_of(model, plan, seeded=not source.is_private, unit="row" if persons is None else "person"),
     )
 
 
-def statement_of(model: FittedModel, plan: EvaluationPlan, *, seeded: bool) -> EvaluationStatement:
+def statement_of(
+    model: FittedModel, plan: EvaluationPlan, *, seeded: bool, unit: Unit = "row"
+) -> EvaluationStatement:
     """Return what an evaluation guarantees.
 
     Privacy
@@ -232,9 +271,9 @@ def statement_of(model: FittedModel, plan: EvaluationPlan, *, seeded: bool) -> E
     Data-independent.
     """
     if plan.rows is None:
-        size = f"the stated number of rows ({plan.n_rows}); the true number is protected"
+        size = f"the stated number of {unit}s ({plan.n_rows}); the true number is protected"
     else:
-        size = f"the number of rows ({plan.n_rows})"
+        size = f"the number of {unit}s ({plan.n_rows})"
         if model.schema is not None and model.schema.missing == "drop":
             size += ", which are those left after rows with missing values were dropped"
     return EvaluationStatement(
@@ -244,6 +283,7 @@ def statement_of(model: FittedModel, plan: EvaluationPlan, *, seeded: bool) -> E
         plan.events,
         ("the model, its classes, and how a row becomes its features", size),
         seeded=seeded,
-        notes=("It is about the rows of the table that was evaluated, one row being one record.",),
+        notes=(_ABOUT[unit],),
         n_rows=plan.n_rows,
+        unit=unit,
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import kernels
 from ..data.bounded import FloatArray
+from ..data.persons import Persons
 from ..methods.plans import ChargedPlan, charged
 from ..privacy import accounting, mechanisms
 from ..privacy.budget import Budget, Neighbours
@@ -88,7 +89,9 @@ def counts_of_a_row(n_classes: int) -> int:
     return 1 if n_classes == 2 else 2
 
 
-def counted_rows(margins: FloatArray, places: IntArray, plan: EvaluationPlan) -> Sensitive[IntArray]:
+def counted_rows(
+    margins: FloatArray, places: IntArray, plan: EvaluationPlan, persons: Persons | None = None
+) -> Sensitive[IntArray]:
     """Count rows by class and probability; for more than two classes by class and prediction, and by probability.
 
     Parameters
@@ -99,6 +102,8 @@ def counted_rows(margins: FloatArray, places: IntArray, plan: EvaluationPlan) ->
         Each row's true class.
     plan : EvaluationPlan
         With the bins.
+    persons : Persons, optional
+        Whose rows they are; each person counts as one row, divided among counts by its rows in them.
 
     Returns
     -------
@@ -108,7 +113,8 @@ def counted_rows(margins: FloatArray, places: IntArray, plan: EvaluationPlan) ->
 
     Privacy
     -------
-    Sensitive: a row adds ``ROW`` to one count, or to two for more than two classes.
+    Sensitive: a row adds ``ROW`` to one count, or to two for more than two classes; a person's rows add so much
+    together, spread over counts, which is never longer.
     """
     bins, n_classes = plan.bins, plan.n_classes
     if n_classes == 2:
@@ -117,6 +123,8 @@ def counted_rows(margins: FloatArray, places: IntArray, plan: EvaluationPlan) ->
         chances = kernels.softmaxes(margins)[np.arange(len(places)), places]
         confused = places * n_classes + margins.argmax(axis=1)
         cells = [confused, n_classes**2 + bins.of_probabilities(chances)]
+    if persons is not None:
+        return Sensitive(np.sum([persons.tally(part, size_of(plan), ROW) for part in cells], axis=0, dtype=np.int64))
     counts = np.bincount(np.concatenate(cells), minlength=size_of(plan))
     return Sensitive(ROW * counts.astype(np.int64))
 
@@ -131,12 +139,14 @@ def size_of(plan: EvaluationPlan) -> int:
     return 2 * plan.bins.count if plan.n_classes == 2 else plan.n_classes**2 + plan.bins.count
 
 
-def noisy_counts(margins: FloatArray, places: IntArray, plan: EvaluationPlan, source: Source) -> FloatArray:
-    """Return the counts with noise, in rows.
+def noisy_counts(
+    margins: FloatArray, places: IntArray, plan: EvaluationPlan, source: Source, persons: Persons | None = None
+) -> FloatArray:
+    """Return the counts with noise, in rows, or in persons.
 
     Privacy
     -------
     Releases the counts at the cost of the plan. Proof: docs/proofs/evaluation.md.
     """
-    counts = mechanisms.gaussian(counted_rows(margins, places, plan), plan.sigma, source)
+    counts = mechanisms.gaussian(counted_rows(margins, places, plan, persons), plan.sigma, source)
     return np.asarray(counts / ROW, dtype=np.float64)

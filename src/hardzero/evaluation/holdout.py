@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import checks
+from ..data.persons import Persons
+from ..estimators._persons import read_persons, refuse_unequal
 from ..methods.plans import default_delta
 from ..model import FittedModel
 from ..model.evaluation import Evaluation
@@ -79,6 +81,22 @@ def coins(n_rows: int, share: float, source: Source) -> NDArray[np.bool_]:
     return source.words(n_rows) < np.uint64(int(share * _COIN))
 
 
+def tossed(
+    persons: Persons | None, n_rows: int, share: float, source: Source
+) -> tuple[NDArray[np.bool_], tuple[int, int]]:
+    """Return for each row whether it is set aside, one coin for all rows of a person, and how many each part has.
+
+    Privacy
+    -------
+    The numbers, of rows or of persons, are public as far as their sum is: coins depend on nothing.
+    """
+    if persons is None:
+        aside = coins(n_rows, share, source)
+        return aside, (int(np.sum(~aside)), int(np.sum(aside)))
+    coin = coins(persons.count, share, source)
+    return coin[persons.numbers], (int(np.sum(~coin)), int(np.sum(coin)))
+
+
 def with_note(found: Evaluation, fit: PrivacyStatement, share: float) -> Evaluation:
     """Return an evaluation whose statement says what it and the fit cost together.
 
@@ -86,9 +104,10 @@ def with_note(found: Evaluation, fit: PrivacyStatement, share: float) -> Evaluat
     -------
     Post-processing.
     """
+    unit = found.privacy.unit
     note = (
-        f"The model was fitted to other rows of the same table: each row was in one part only, by a coin of "
-        f"probability {share:g}. Fit and evaluation together cost a row what the dearer one costs: "
+        f"The model was fitted to other {unit}s of the same table: each {unit} was in one part only, by a coin of "
+        f"probability {share:g}. Fit and evaluation together cost a {unit} what the dearer one costs: "
         f"({max(fit.epsilon, found.privacy.epsilon):.4g}, {max(fit.delta, found.privacy.delta):.3g})."
     )
     return dataclasses.replace(found, privacy=dataclasses.replace(found.privacy, notes=(*found.privacy.notes, note)))
@@ -100,7 +119,9 @@ NO_LEDGER = (
 )
 
 
-def fit_and_evaluate(estimator: Any, X: Any, y: Any, *, holdout: float = 0.2) -> tuple[Any, Evaluation]:
+def fit_and_evaluate(
+    estimator: Any, X: Any, y: Any, *, holdout: float = 0.2, groups: Any = None
+) -> tuple[Any, Evaluation]:
     """Set rows aside, fit to the others, and evaluate on those set aside.
 
     Each row is in one part only, so that the evaluation costs nothing on top: a row pays for the fit or for the
@@ -116,6 +137,8 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, *, holdout: float = 0.2) ->
         Their classes.
     holdout : float, default=0.2
         The probability with which a row is set aside.
+    groups : array of shape (n_rows,), optional
+        Whose row each row is, where persons have several: all rows of a person are then in the same part.
 
     Returns
     -------
@@ -126,8 +149,8 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, *, holdout: float = 0.2) ->
 
     Privacy
     -------
-    Releases a model and noisy counts, with (ε, δ)-differential privacy for each row, for both together. Proof:
-    docs/proofs/evaluation.md.
+    Releases a model and noisy counts, with (ε, δ)-differential privacy for each row, or each person, for both
+    together. Proof: docs/proofs/evaluation.md.
     """
     checks.share("holdout", holdout)
     parameters = estimator.get_params(deep=False)
@@ -137,20 +160,22 @@ def fit_and_evaluate(estimator: Any, X: Any, y: Any, *, holdout: float = 0.2) ->
         raise ValueError(f"ledger {NO_LEDGER}")
     relation = Neighbours.parse(parameters["neighbours"])
     seed = parameters["random_state"]
-    labels = np.asarray(y)
-    aside = coins(len(labels), holdout, source_for(seed))
+    labels, names = np.asarray(y), None if groups is None else np.asarray(groups)
+    persons = None if groups is None else read_persons(groups)
+    refuse_unequal(persons, len(labels), labels)
+    aside, counted = tossed(persons, len(labels), holdout, source_for(seed))
     stated = parameters["n_rows"]
-    public_rows(relation, stated, len(labels))
-    counted = (int(np.sum(~aside)), int(np.sum(aside)))
+    public_rows(relation, stated, sum(counted))
     split = Split.between(holdout, parameters["epsilon"], parameters["delta"], stated or counted)
     changed = {"delta": split.budget.delta, "n_rows": None if stated is None else split.fitted}
     fitted = type(estimator)(**{**parameters, **changed})
-    fitted.fit(rows_of(X, ~aside), labels[~aside])
+    fitted.fit(rows_of(X, ~aside), labels[~aside], groups=None if names is None else names[~aside])
     model = FittedModel.from_estimator(fitted)
     refuse_regression(model)
     margins = margins_of(model, rows_of(X, aside))
     plan = planned(model, split.evaluated, split.budget.epsilon, split.budget.delta, relation)
-    found = assessed(model, margins, places_of(model, labels[aside], len(margins)), plan, seed)
+    tested = None if names is None else read_persons(names[aside])
+    found = assessed(model, margins, places_of(model, labels[aside], len(margins)), plan, seed, tested)
     return fitted, with_note(found, model.privacy, holdout)
 
 

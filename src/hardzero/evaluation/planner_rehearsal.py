@@ -63,7 +63,7 @@ class StandIns:
         if function is shrunk_moments:
             sums[-1] = self.positives * FEATURE_ONE * RESIDUAL_ONE
         elif function is rows_of_classes:
-            sums[-1] = self.positives
+            sums[-1] = np.rint(self.positives) * RESIDUAL_ONE
         return np.rint(sums).astype(np.int64)
 
     def then(self, function: Callable[..., Any], *arguments: Any) -> StandIns:

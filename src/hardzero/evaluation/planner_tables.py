@@ -169,7 +169,8 @@ class SchemaTable:
     def words(self) -> tuple[str, ...]:
         """What is supposed of its cells."""
         frequent = "equally frequent" if self.skew == 0 else f"the k-th as frequent as 1/k^{self.skew:g}"
-        return (f"independent columns, numbers uniform between their bounds, categories {frequent}",)
+        one_each = () if self.schema.person is None else ("persons with one row each, who are the rows meant here",)
+        return (f"independent columns, numbers uniform between their bounds, categories {frequent}", *one_each)
 
     def beside(self, features: int) -> SchemaTable:
         """Return the whole table."""

@@ -157,7 +157,7 @@ def _fault_of(dataset: str, entry: Entry, last: Entry | None, entries: Sequence[
 
 def _created(values: Mapping[str, Any]) -> str | None:
     after = State.from_dict(values["after"])
-    return _raised(values, State(after.neighbours, after.filter, after.schema))
+    return _raised(values, State(after.neighbours, after.filter, after.schema, unit=after.unit))
 
 
 def _raised(values: Mapping[str, Any], before: State, entries: Sequence[Entry] = ()) -> str | None:

@@ -20,10 +20,16 @@ from .filters import ACCOUNTANTS, cost_of
 from .receipt import Receipt
 from .state import State, cost_to_dict, opened
 from .store import LedgerError, Store, Writer
+from .units import UNITS, Unit
 
 _LONGEST_NAME = 200
 _KNOWN: set[tuple[str, str]] = set()
 """Addresses and data sets that this process has used."""
+_ABOUT: dict[Unit, str] = {"row": "single rows", "person": "all rows of a person"}
+_CURES: dict[Unit, str] = {
+    "row": "say whose rows they are, with groups=… or [person] in the schema",
+    "person": "charge it to a data set of its own, made with unit='person' (hardzero ledger init --unit person)",
+}
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,9 @@ class Ledger:
         most fits select thousands of times, as Private LASSO does, and is needed for Two-Stage and Private ADMM.
     schema : str, optional
         A fingerprint of the public schema; fits under another one are refused. Never a hash of records.
+    unit : {"row", "person"}, optional
+        Whom all fits protect: one row, or all rows of one person; row for a new data set. Fits that protect another
+        one are refused, because the guarantees do not add up.
 
     Notes
     -----
@@ -68,6 +77,7 @@ class Ledger:
     neighbours: str | None = None
     accountant: str | None = None
     schema: str | None = None
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         # A relative path would mean another file in another process.
@@ -85,6 +95,8 @@ class Ledger:
             Neighbours.parse(self.neighbours)
         if self.accountant is not None:
             checks.choice("accountant", self.accountant, ACCOUNTANTS)
+        if self.unit is not None:
+            checks.choice("unit", self.unit, UNITS)
 
     @property
     def _store(self) -> Store:
@@ -115,6 +127,7 @@ class Ledger:
             self.accountant or ACCOUNTANTS[0],  # type: ignore[arg-type]  # was checked
             self.cap,
             self.schema,
+            self.unit or UNITS[0],  # type: ignore[arg-type]  # was checked
         )
         return self._append(writer, None, "created", state)
 
@@ -155,6 +168,7 @@ class Ledger:
             ("neighbours", self.neighbours and Neighbours.parse(self.neighbours).value, state.neighbours.value),
             ("accountant", self.accountant, state.filter.accountant),
             ("schema", self.schema, state.schema),
+            ("unit", self.unit, state.unit),
         ):
             if asked is not None and stands is not None and asked != stands:
                 raise LedgerError(
@@ -205,6 +219,7 @@ class Ledger:
         *,
         what: str,
         seeded: bool = False,
+        unit: Unit = "row",
     ) -> Reservation:
         """Charge a plan to the data set, for good: before anything is computed from the records.
 
@@ -220,6 +235,8 @@ class Ledger:
             What is done, such as the name of an estimator.
         seeded : bool, default=False
             Whether the noise comes from a seed: charged alike, and marked as not private.
+        unit : {"row", "person"}, default="row"
+            Whom the plan protects.
 
         Returns
         -------
@@ -246,6 +263,11 @@ class Ledger:
                     f"the data set {self.dataset!r} adds up guarantees for {before.neighbours.value} neighbours; fit "
                     f"with neighbours={before.neighbours.value!r}. Guarantees of two relations do not add up"
                 )
+            if unit != before.unit:
+                raise LedgerError(
+                    f"the data set {self.dataset!r} adds up guarantees for {_ABOUT[before.unit]}, this one is for "
+                    f"{_ABOUT[unit]}, and the two do not add up; {_CURES[unit]}"
+                )
             after = before.charged(cost, promise)
             if not after.is_allowed:
                 before.refuse(self.dataset, promise, cost)
@@ -266,20 +288,27 @@ class Ledger:
 
     @contextmanager
     def charged(
-        self, events: Sequence[Event], promise: Budget, neighbours: Neighbours, *, what: str, seeded: bool = False
+        self,
+        events: Sequence[Event],
+        promise: Budget,
+        neighbours: Neighbours,
+        *,
+        what: str,
+        seeded: bool = False,
+        unit: Unit = "row",
     ) -> Iterator[Receipt]:
         """Reserve, let the block run, and note how it ended. A block that fails or is interrupted stays charged.
 
         Parameters
         ----------
-        events, promise, neighbours, what, seeded
+        events, promise, neighbours, what, seeded, unit
             As for `reserve`.
 
         Privacy
         -------
         Data-independent, but that a block failed may depend on the records.
         """
-        reservation = self.reserve(events, promise, neighbours, what=what, seeded=seeded)
+        reservation = self.reserve(events, promise, neighbours, what=what, seeded=seeded, unit=unit)
         try:
             yield reservation.receipt
         except BaseException:

@@ -88,6 +88,7 @@ class Overview:
             "neighbours": self.state.neighbours.value,
             "accountant": self.state.filter.accountant,
             "schema": self.state.schema,
+            "unit": self.state.unit,
             "cap": {"epsilon": self.cap.epsilon, "delta": self.cap.delta},
             "spent": self.state.spent,
             "one_by_one": {"epsilon": self.one_by_one.epsilon, "delta": self.one_by_one.delta},

@@ -10,6 +10,7 @@ from typing import Any, Self
 from ..privacy.budget import Budget, BudgetExceededError, Neighbours
 from .event_json import finite_or_none
 from .filters import NOTHING, Accountant, Cost, Filter
+from .units import Unit
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class State:
         How many there are.
     alone : Budget or None
         What the first one promises by itself, as long as it is the only one.
+    unit : {"row", "person"}
+        Whom all fits protect.
 
     Privacy
     -------
@@ -42,6 +45,7 @@ class State:
     total: Cost = NOTHING
     reservations: int = 0
     alone: Budget | None = None
+    unit: Unit = "row"
 
     def with_cap(self, cap: Budget) -> State:
         """Return the state under another cap."""
@@ -123,6 +127,7 @@ class State:
             "total": cost_to_dict(self.total),
             "reservations": self.reservations,
             "alone": None if self.alone is None else _budget_to_dict(self.alone),
+            **({} if self.unit == "row" else {"unit": self.unit}),  # ledgers from before there were persons have none
         }
 
     @classmethod
@@ -136,12 +141,15 @@ class State:
             cost_from_dict(values["total"]),
             values["reservations"],
             None if alone is None else _budget_from_dict(alone),
+            values.get("unit", "row"),
         )
 
 
-def opened(neighbours: Neighbours, accountant: Accountant, cap: Budget, schema: str | None) -> State:
+def opened(
+    neighbours: Neighbours, accountant: Accountant, cap: Budget, schema: str | None, unit: Unit = "row"
+) -> State:
     """Return the state of a data set of which nothing was released."""
-    return State(neighbours, Filter.of_cap(accountant, cap), schema)
+    return State(neighbours, Filter.of_cap(accountant, cap), schema, unit=unit)
 
 
 def cost_to_dict(cost: Cost) -> dict[str, float | None]:

@@ -49,6 +49,8 @@ class Plan:
     spent : Budget
         What the events cost under ``neighbours``; never more than ``budget`` unless the calibration is
         the paper's, whose claim does not hold for every relation.
+    contributions : int
+        How many contributions of single rows separate a sum over one data set from its neighbour's.
     eta, laplace : float or None
         Bounded range of each selection, or scale of the published Laplace noise in units of one record's
         largest contribution; one of the two is set.
@@ -60,6 +62,7 @@ class Plan:
 
     budget: Budget
     neighbours: Neighbours
+    contributions: int
     calibration: Calibration
     n_iter: int
     eta: float | None
@@ -72,7 +75,7 @@ class Plan:
     def selector(self, source: Source) -> Selector:
         """Build the mechanism that chooses a corner at each step."""
         if self.eta is not None:
-            return ExponentialSelector(self.eta, self.neighbours.contributions, source)
+            return ExponentialSelector(self.eta, self.contributions, source)
         assert self.laplace is not None
         return LaplaceSelector(math.ceil(self.laplace * RESIDUAL_ONE * FEATURE_ONE), source)
 
@@ -80,9 +83,7 @@ class Plan:
         """Build the mechanism that moves the intercept, if there is one."""
         if self.intercept_noise is None:
             return None
-        return NoisyIntercept(
-            intercept_steps(self.n_iter), self.intercept_noise, self.neighbours.contributions, n_rows, source
-        )
+        return NoisyIntercept(intercept_steps(self.n_iter), self.intercept_noise, self.contributions, n_rows, source)
 
 
 def plan_lasso(
@@ -94,6 +95,7 @@ def plan_lasso(
     per_class: int | None = None,
     fit_intercept: bool = False,
     count_epsilon: float | None = None,
+    rows_per_person: int = 1,
 ) -> Plan:
     """Plan Private LASSO, with a private count beside it for Sparsifier.
 
@@ -103,11 +105,15 @@ def plan_lasso(
         The number of classes when each gets a selection of its own at every step; None for one selection.
     count_epsilon : float or None
         What the count of nonzeros may cost; None for no count.
+    rows_per_person : int, default=1
+        How many rows a person has in the table, where the relation is between persons.
 
     Privacy
     -------
-    Data-independent. Composition: docs/proofs/private-lasso.md and docs/proofs/sparsifier.md.
+    Data-independent. Composition: docs/proofs/private-lasso.md and docs/proofs/sparsifier.md; persons:
+    docs/proofs/persons.md.
     """
+    contributions = rows_per_person * neighbours.contributions
     accountant = _ACCOUNTANTS[calibration]
     others: list[Event] = []
     if count_epsilon is not None:
@@ -133,7 +139,7 @@ def plan_lasso(
     event: Event
     if calibration == "paper":
         laplace = _paper_noise(budget, count_epsilon, n_iter, per_class)
-        event = PureRelease("choice of one vertex by Laplace noisy-min", 2 * neighbours.contributions / laplace)
+        event = PureRelease("choice of one vertex by Laplace noisy-min", 2 * contributions / laplace)
     else:
         eta = accounting.selection_eta(budget, selections, others, accountant)
         event = Selection(eta)
@@ -142,7 +148,19 @@ def plan_lasso(
         spent = accounting.spent(events, budget.delta, accountant)
     else:
         spent = charged(budget, events, accountant)
-    return Plan(budget, neighbours, calibration, n_iter, eta, laplace, intercept_noise, count_epsilon, events, spent)
+    return Plan(
+        budget,
+        neighbours,
+        contributions,
+        calibration,
+        n_iter,
+        eta,
+        laplace,
+        intercept_noise,
+        count_epsilon,
+        events,
+        spent,
+    )
 
 
 def paper_noise(budget: Budget, times: int) -> float:

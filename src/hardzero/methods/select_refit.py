@@ -21,7 +21,6 @@ from ..data.variables import Variables
 from ..optim.curvature import Curvature, noisy_curvature
 from ..optim.descent import Path, noisy_descent, prepare_descent
 from ..optim.frank_wolfe import Evidence, VariableEvidence, Weights, choose_several
-from ..optim.losses import class_counts
 from ..optim.problem import AnyProblem, Problem
 from ..optim.standardise import Standard, private_standard, rates_of, typical_length
 from ..privacy import mechanisms
@@ -117,17 +116,17 @@ def class_sums(problem: AnyProblem) -> Sensitive[IntArray]:
     -------
     Sensitive. A record adds RESIDUAL_ONE in one place, or nothing.
     """
-    return Sensitive(problem.rows.total(rows_of_classes) * RESIDUAL_ONE)
+    return Sensitive(problem.rows.total(rows_of_classes))
 
 
 def rows_of_classes(problem: Problem) -> IntArray:
-    """Count the rows of each class in one place.
+    """Count the rows of each class in one place, in units of 1/RESIDUAL_ONE.
 
     Privacy
     -------
-    Sensitive. A record counts in one place, or in none.
+    Sensitive. A record counts at most RESIDUAL_ONE over all classes together.
     """
-    return class_counts(problem.loss, problem.targets)
+    return problem.class_sums(RESIDUAL_ONE)
 
 
 def screening_scores(problem: AnyProblem, rates: FloatArray, cap: int) -> Sensitive[IntArray]:
@@ -154,7 +153,7 @@ def base_rate_gradient(problem: Problem, rates: FloatArray, cap: int) -> IntArra
         residual = np.tile(rates, (len(rows), 1))
         residual[rows, problem.targets] -= 1.0
     codes = np.clip(np.rint(residual * RESIDUAL_ONE), -cap, cap).astype(np.int64)
-    return problem.data.gradient(codes)
+    return problem.data.gradient(problem.divided(codes))
 
 
 def start_intercept(rates: FloatArray) -> FloatArray:

@@ -26,8 +26,8 @@ from .statement_json import statement_from_field, statement_to_dict
 CLIP = 0.005
 """Log losses are those of probabilities within this distance from 0 and 1 at least."""
 
-FORMAT, VERSION = "hardzero-evaluation", 1
-_STATEMENT_VERSION = 5  # of model files, whose statements are the same
+FORMAT, VERSION = "hardzero-evaluation", 2
+_STATEMENT_VERSIONS = {1: 5, 2: 6}  # of model files, whose statements are the same
 TITLES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
@@ -107,7 +107,7 @@ class Evaluation:
     edges : tuple of float
         Probabilities between the bins.
     noise : float
-        Standard deviation of the noise of each count, in rows.
+        Standard deviation of the noise of each count, in rows, or in persons.
     privacy : EvaluationStatement
         What was guaranteed, and what it cost.
     hardzero_version : str
@@ -132,7 +132,8 @@ class Evaluation:
 
     def __repr__(self) -> str:
         lines = [f"{TITLES[name]:26}{figure}" for name, figure in self.metrics.items()]
-        lines += ["", "share of rows by true class (lines) and prediction"]
+        each = "" if self.privacy.unit == "row" else ", each person's together counting as one,"
+        lines += ["", f"share of rows{each} by true class (lines) and prediction"]
         labels = [shown(label) for label in self.classes]
         lines.append(" ".join(["", *(f"{label:>24}" for label in labels)]).rstrip())
         for label, line in zip(labels, self.confusion, strict=True):
@@ -200,7 +201,9 @@ class Evaluation:
             {name: part.plain() for name, part in entries["counts"].entries().items()},
             tuple(entries["edges"].numbers()),
             entries["noise"].number(),
-            EvaluationStatement(**vars(statement_from_field(entries["privacy"], _STATEMENT_VERSION))),
+            EvaluationStatement(
+                **vars(statement_from_field(entries["privacy"], _STATEMENT_VERSIONS[entries["version"].whole(1)]))
+            ),
             entries["hardzero"].text(),
         )
 
@@ -250,8 +253,8 @@ def _entries(field: Field) -> dict[str, Field]:
     entries = field.entries()
     if "format" not in entries or entries["format"].value != FORMAT:
         field.fail(f"is not an evaluation file: its format is not {FORMAT!r}")
-    if "version" not in entries or entries["version"].value != VERSION:
-        field.fail(f"has another version than {VERSION}, the only one that this hardzero reads")
+    if "version" not in entries or entries["version"].value not in tuple(_STATEMENT_VERSIONS):
+        field.fail(f"has another version than 1 to {VERSION}, those that this hardzero reads")
     keys = (
         "fingerprint",
         "classes",

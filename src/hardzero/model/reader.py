@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.bounded import FloatArray
+from ..ledger.units import Unit
 from ..schema.columns import Feature, Schema
 from .composed import includes_released_bounds
 from .fields import Field, ModelFileError
@@ -15,11 +16,12 @@ from .source import Label, Pair, bounds_of_schema
 from .statement_json import statement_from_field
 
 FORMAT = "hardzero-model"
-VERSION = 5
+VERSION = 6
 """What is written; every version from 1 on can be read.
 
 Version 2 added the number of rows to the privacy statement, version 3 how sure each weight is, version 4 the cut
-points of steps and how sure whole variables are, version 5 the ledger's entry."""
+points of steps and how sure whole variables are, version 5 the ledger's entry,
+version 6 whom the guarantee is about, one row or all rows of a person, and whose rows are a person's."""
 
 _KEYS = (
     "format",
@@ -62,7 +64,7 @@ def read_parts(field: Field) -> dict[str, Any]:
         for name, entry in entries["parameters"].entries().items()
     }
     privacy = statement_from_field(entries["privacy"], version, parameters.get("calibration"))
-    schema = _read_schema(entries["schema"], classes, features, bounds)
+    schema = _read_schema(entries["schema"], classes, features, bounds, privacy.unit)
     if not includes_released_bounds(privacy, schema):
         entries["privacy"].fail("leaves out what the schema says that its bounds cost")
     return {
@@ -184,7 +186,7 @@ def _read_rows(field: Field, n_rows: int, n_features: int) -> tuple[FloatArray, 
 
 
 def _read_schema(
-    field: Field, classes: tuple[Label, ...], features: tuple[Feature, ...], bounds: tuple[Pair, ...]
+    field: Field, classes: tuple[Label, ...], features: tuple[Feature, ...], bounds: tuple[Pair, ...], unit: Unit
 ) -> Schema | None:
     if field.value is None:
         return None
@@ -200,4 +202,6 @@ def _read_schema(
         field.fail("has a target with other classes")
     if len(classes) == 2 and str(classes[1]) != schema.target.positive:
         field.fail("has a target with another positive class")
+    if schema.person is not None and unit != "person":
+        field.fail("says whose row each row is, but the guarantee is about single rows")
     return schema

@@ -55,6 +55,11 @@ def parts_of(
     if inference is not None and not inference.variables_agree():  # in units beyond what squares of numbers hold
         inference = dataclasses.replace(inference, variables=())
     statement = estimator.privacy_
+    if schema is not None and schema.person is not None and statement.unit != "person":
+        raise ModelFileError(
+            f"the schema says whose row each row is, by the column {schema.person!r}, but the fit protects single "
+            "rows; fit with groups=…, what the encoder's encode(…).persons gives"
+        )
     return {
         "method": type(estimator).__name__,
         "parameters": parameters_of(estimator),

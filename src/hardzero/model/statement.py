@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..ledger.receipt import Receipt
+from ..ledger.units import Unit
 from ..privacy.budget import Neighbours
 from ..privacy.events import Event
 from .plain_text import shown
@@ -17,6 +18,11 @@ _RELATION_WORDS = {
     Neighbours.ZERO_OUT: "one person's record counts or is empty, the number of rows being known",
     Neighbours.REPLACE_ONE: "one person's record is exchanged for any other, the number of rows being known",
     Neighbours.ADD_REMOVE: "one person's record is in the data or is not, the number of rows being secret too",
+}
+_RELATION_WORDS_FOR_PERSONS = {
+    Neighbours.ZERO_OUT: "all rows of one person count or are empty, the number of persons being known",
+    Neighbours.REPLACE_ONE: "all rows of one person are exchanged for any others, the number of persons being known",
+    Neighbours.ADD_REMOVE: "all rows of one person are in the data or not, the number of persons being secret too",
 }
 
 WEAK_EPSILON = 10.0
@@ -49,9 +55,11 @@ class PrivacyStatement:
     notes : tuple of str
         What else a reader should know.
     n_rows : int or None
-        The public number of rows, by which δ is judged; None where it is not known.
+        The public number of rows, or of persons, by which δ is judged; None where it is not known.
     ledger : Receipt or None
         The entry of a ledger that the fit was charged to.
+    unit : {"row", "person"}
+        Whom the guarantee is about: one row, or all rows of one person, however many they are.
 
     Privacy
     -------
@@ -67,6 +75,7 @@ class PrivacyStatement:
     notes: tuple[str, ...] = field(default=())
     n_rows: int | None = None
     ledger: Receipt | None = None
+    unit: Unit = "row"
 
     _released: ClassVar[str] = "this model"
     _made_by: ClassVar[str] = "this fit"
@@ -79,7 +88,7 @@ class PrivacyStatement:
     @property
     def weaknesses(self) -> tuple[str, ...]:
         """Why the guarantee promises little, a sentence each; nothing for one that is sound, or for none at all."""
-        return weaknesses(self.epsilon, self.delta, self.n_rows) if self.is_private else ()
+        return weaknesses(self.epsilon, self.delta, self.n_rows, self.unit) if self.is_private else ()
 
     def __repr__(self) -> str:
         lines = [f"WEAK: {reason}" for reason in self.weaknesses]
@@ -94,10 +103,11 @@ class PrivacyStatement:
     def _headline(self) -> str:
         if math.isinf(self.epsilon):
             return "NOT PRIVATE: this model was fitted without differential privacy."
+        words = _RELATION_WORDS if self.unit == "row" else _RELATION_WORDS_FOR_PERSONS
         guarantee = (
             f"({self.epsilon:.4g}, {self.delta:.3g})-differential privacy, {self.neighbours.value} neighbours:\n"
             f"anything that can be concluded from {self._released} is at most {_factor(self.epsilon)} times "
-            f"likelier, or less likely,\nbecause {_RELATION_WORDS[self.neighbours]}, except with probability "
+            f"likelier, or less likely,\nbecause {words[self.neighbours]}, except with probability "
             f"{self.delta:.3g}."
         )
         if self.seeded:
@@ -108,7 +118,7 @@ class PrivacyStatement:
         return guarantee
 
 
-def weaknesses(epsilon: float, delta: float, n_rows: int | None = None) -> tuple[str, ...]:
+def weaknesses(epsilon: float, delta: float, n_rows: int | None = None, unit: Unit = "row") -> tuple[str, ...]:
     """Return why a guarantee promises little, a sentence each; nothing if it does not.
 
     Parameters
@@ -116,7 +126,9 @@ def weaknesses(epsilon: float, delta: float, n_rows: int | None = None) -> tuple
     epsilon, delta : float
         The guarantee.
     n_rows : int, optional
-        The public number of rows.
+        The public number of rows, or of persons.
+    unit : {"row", "person"}, default="row"
+        Whom the guarantee is about.
 
     Returns
     -------
@@ -143,7 +155,7 @@ def weaknesses(epsilon: float, delta: float, n_rows: int | None = None) -> tuple
         )
     if n_rows is not None and delta >= 1 / n_rows:
         reasons.append(
-            f"delta = {delta:.3g} is not below 1/n = {1 / n_rows:.3g} for {n_rows} rows: publishing some people's "
+            f"delta = {delta:.3g} is not below 1/n = {1 / n_rows:.3g} for {n_rows} {unit}s: publishing some people's "
             "records whole would satisfy it too. Well below 1/n is usual."
         )
     elif n_rows is None and delta >= WEAK_DELTA:

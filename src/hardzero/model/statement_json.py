@@ -9,6 +9,7 @@ from typing import Any
 
 from ..ledger.event_json import KINDS, event_to_dict, finite_or_none, stated_parts
 from ..ledger.receipt import Receipt
+from ..ledger.units import UNITS, Unit
 from ..privacy import accounting
 from ..privacy.budget import Neighbours
 from ..privacy.events import Cost, Event, Repeated
@@ -28,6 +29,7 @@ _STATEMENT_KEYS = (
 )
 _SINCE_VERSION_2 = ("n_rows",)
 _SINCE_VERSION_5 = ("ledger",)
+_SINCE_VERSION_6 = ("unit",)
 _FAST_ACCOUNTANTS: tuple[accounting.Accountant, ...] = ("zcdp", "exact")
 _ACCOUNTANTS: dict[str, accounting.Accountant] = {"recursion": "recursion", "paper": "pure"}
 _MOST_TIMES = {"recursion": 100_000, "paper": 20_000_000}
@@ -52,6 +54,7 @@ def statement_to_dict(statement: PrivacyStatement) -> dict[str, Any]:
         "notes": list(statement.notes),
         "n_rows": statement.n_rows,
         "ledger": None if statement.ledger is None else dataclasses.asdict(statement.ledger),
+        "unit": statement.unit,
     }
 
 
@@ -71,7 +74,8 @@ def statement_from_field(field: Field, version: int, calibration: Any = None) ->
     -------
     Post-processing.
     """
-    added = (_SINCE_VERSION_2 if version > 1 else ()) + (_SINCE_VERSION_5 if version > 4 else ())
+    since = ((2, _SINCE_VERSION_2), (5, _SINCE_VERSION_5), (6, _SINCE_VERSION_6))
+    added = tuple(key for first, keys in since if version >= first for key in keys)
     entries = field.object(_STATEMENT_KEYS + added)
     epsilon, delta = entries["epsilon"].number_or_infinity(), entries["delta"].number()
     if epsilon < 0:
@@ -93,6 +97,7 @@ def statement_from_field(field: Field, version: int, calibration: Any = None) ->
         notes=tuple(line.text() for line in entries["notes"].items()),
         n_rows=None if n_rows is None or n_rows.value is None else n_rows.whole(at_least=1),
         ledger=_receipt_from_field(entries["ledger"]) if version > 4 else None,
+        unit=_unit_from_field(entries["unit"]) if version > 5 else "row",
     )
     if math.isfinite(epsilon):
         if not statement.events:
@@ -119,6 +124,13 @@ def _is_covered(statement: PrivacyStatement, calibration: Any) -> bool:
     if not isinstance(calibration, str) or times > _MOST_TIMES.get(calibration, 0):
         return False
     return accounting.spent(events, delta, _ACCOUNTANTS[calibration]).epsilon <= statement.epsilon * room
+
+
+def _unit_from_field(field: Field) -> Unit:
+    for unit in UNITS:
+        if field.value == unit:
+            return unit
+    field.fail(f"must be {' or '.join(UNITS)}")
 
 
 def _receipt_from_field(field: Field) -> Receipt | None:

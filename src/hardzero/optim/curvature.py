@@ -110,6 +110,7 @@ def weighted_products(
     squares = row_squares(problem, standard, np.ones((1, len(standard.centre)), dtype=bool))
     _, bends = weighted_codes(problem, standard, at, squares, clip, one)
     weights = np.minimum(bends * (1.0 / one), limit * (1 - _ROUNDING) / squares)[:, 0]
+    weights = weights if problem.persons is None else weights / problem.persons.sizes
     factors = np.sqrt(weights) * (_ROW_ONE / math.sqrt(limit))
     return problem.data.product_sums(factors, standard.centre, standard.scale)
 

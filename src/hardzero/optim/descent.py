@@ -313,8 +313,12 @@ def code_sums(rows: DescentRows, at: Weights, clip: float, one: int) -> IntArray
     """
     problem, standard, squares = rows
     coef, weighed = _weighed(problem, standard, at, squares, clip, one)
-    gradient, *totals = problem.data.weighted_sums(coef, weighed)
-    return np.concatenate([gradient.ravel(), *totals])
+    if problem.persons is None:
+        gradient, *totals = problem.data.weighted_sums(coef, weighed)
+        return np.concatenate([gradient.ravel(), *totals])
+    codes, bends = (problem.divided(part) for part in kernels.weighted_codes(problem.data.margins(coef), *weighed))
+    sums = problem.data.gradient(codes).ravel(), kernels.code_totals(codes), kernels.code_totals(bends)
+    return np.concatenate(sums)
 
 
 def weighted_sums(rows: Rows, standard: Standard, at: Weights, plan: DescentPlan) -> Sensitive[IntArray]:

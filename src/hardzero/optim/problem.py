@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.bounded import IntArray, Table
-from .losses import Loss
+from ..data.persons import Codes, Persons
+from .losses import Loss, class_counts
 
 
 class Rows(Protocol):
@@ -74,22 +75,31 @@ class Problem:
     ----------
     stated_rows : int or None
         The public number of rows, where that of ``data`` is not public.
+    persons : Persons or None
+        Whose rows they are; every row is a person's only one by default. ``n_rows`` is the number of persons then.
 
     Privacy
     -------
     Sensitive, but for the loss and ``n_rows``. Whatever is not itself a sum over rows must use ``n_rows``, never the
-    number of rows of ``data``.
+    number of rows of ``data``. What rows add to a sum is ``divided`` by the number of rows of their person, so that
+    all of them add no more than one row would. Proof: docs/proofs/persons.md.
     """
 
     data: Table
     targets: Any
     loss: Loss
     stated_rows: int | None = None
+    persons: Persons | None = None
 
     @property
     def n_rows(self) -> int:
-        """The public number of rows."""
-        return self.data.n_rows if self.stated_rows is None else self.stated_rows
+        """The public number of rows, or of persons."""
+        return self.counted if self.stated_rows is None else self.stated_rows
+
+    @property
+    def counted(self) -> int:
+        """The true number of rows, or of persons."""
+        return self.data.n_rows if self.persons is None else self.persons.count
 
     @property
     def n_features(self) -> int:
@@ -109,8 +119,21 @@ class Problem:
         """Return the same problem with some of the features."""
         return self.on(self.data.subset(features))
 
+    def divided(self, codes: Codes) -> Codes:
+        """Return what each row adds to a sum: its whole numbers, by the number of rows of its person."""
+        return codes if self.persons is None else self.persons.divided(codes)
+
+    def class_sums(self, whole: int) -> IntArray:
+        """Count the rows of each class, or of the second of two; each row, or each person, counts ``whole``."""
+        if self.persons is None:
+            return class_counts(self.loss, self.targets) * whole
+        totals = self.persons.tally(np.ravel(self.targets).astype(np.int64), max(self.loss.outputs, 2), whole)
+        return totals if self.loss.outputs > 1 else totals[1:]
+
     def __repr__(self) -> str:
-        return f"Problem({self.data!r}, {type(self.loss).__name__})"
+        # How many rows persons have is secret.
+        data = repr(self.data) if self.persons is None else f"{self.persons!r}, {self.n_features} features"
+        return f"Problem({data}, {type(self.loss).__name__})"
 
 
 @dataclass(frozen=True)
@@ -139,14 +162,14 @@ AnyProblem = Problem | ScatteredProblem
 
 
 def count_rows(rows: Rows) -> int:
-    """Count the rows of problems in all places.
+    """Count the rows, or the persons, of problems in all places.
 
     Privacy
     -------
-    Sensitive, unless the number of rows is public.
+    Sensitive, unless their number is public.
     """
     return int(np.sum(rows.total(_row_count)))
 
 
 def _row_count(problem: Problem) -> IntArray:
-    return np.array([problem.data.n_rows], dtype=np.int64)
+    return np.array([problem.counted], dtype=np.int64)

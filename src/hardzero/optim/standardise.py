@@ -15,7 +15,6 @@ from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray, Tabl
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
-from .losses import class_counts
 from .problem import AnyProblem, Problem
 
 _LENGTHS = 40
@@ -88,17 +87,22 @@ def length_scores(problem: AnyProblem, grid: FloatArray) -> Sensitive[IntArray]:
     Sensitive. A record is within a length or not, and moves each score by at most 10·RESIDUAL_ONE.
     """
     inside = problem.rows.total(rows_within, grid)
-    return Sensitive(-np.abs(_OUT_OF * inside - _INSIDE * problem.n_rows) * RESIDUAL_ONE)
+    return Sensitive(-np.abs(_OUT_OF * inside - _INSIDE * problem.n_rows * RESIDUAL_ONE))
 
 
 def rows_within(problem: Problem, grid: FloatArray) -> IntArray:
-    """Count the rows within each length of a grid.
+    """Count the rows within each length of a grid, in units of 1/RESIDUAL_ONE.
 
     Privacy
     -------
-    Sensitive. A record counts once for each length, or not.
+    Sensitive. A record counts at most RESIDUAL_ONE for each length.
     """
-    return np.searchsorted(np.sort(_lengths(problem.data)), grid, side="right").astype(np.int64)
+    beyond = np.searchsorted(grid, _lengths(problem.data), side="left")  # lengths of the grid that a row exceeds
+    if problem.persons is None:
+        counts = np.bincount(beyond, minlength=len(grid) + 1) * RESIDUAL_ONE
+    else:
+        counts = problem.persons.tally(beyond, len(grid) + 1, RESIDUAL_ONE)
+    return np.cumsum(counts[: len(grid)], dtype=np.int64)
 
 
 def _lengths(data: Table) -> FloatArray:
@@ -150,8 +154,9 @@ def shrunk_moments(problem: Problem, length: float) -> IntArray:
     data = problem.data
     shrink = np.minimum(1.0, length / np.maximum(_lengths(data), 1e-12))
     codes = np.floor(shrink * RESIDUAL_ONE).astype(np.int64)
-    sums, squares = data.gradient(codes[:, None])[0], data.square_gradient(codes * codes // RESIDUAL_ONE)
-    return np.concatenate([sums, squares, class_counts(problem.loss, problem.targets) * _SUM_ONE])
+    sums = data.gradient(problem.divided(codes)[:, None])[0]
+    squares = data.square_gradient(problem.divided(codes * codes // RESIDUAL_ONE))
+    return np.concatenate([sums, squares, problem.class_sums(_SUM_ONE)])
 
 
 def rates_of(means: FloatArray, n_rows: int) -> FloatArray:

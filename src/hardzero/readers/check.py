@@ -114,7 +114,7 @@ def check_table(schema: Schema, reader: TableReader, *, holder: bool = False) ->
     are exact and sensitive: do not pass them on, and do not choose bounds by them.
     """
     problems = tuple(_problems(schema, reader))
-    expected = {*(column.name for column in schema.used), schema.target.name}
+    expected = {*(column.name for column in schema.used), *schema.read}
     unused = tuple(name for name in reader.names if name not in expected)
     if problems or not holder:
         return TableCheck(problems, unused)
@@ -135,6 +135,8 @@ def _problems(schema: Schema, reader: TableReader) -> Iterator[str]:
     present = set(reader.names)
     wanted = {column.name: _NUMBERS if isinstance(column, Numeric) else _TEXTS for column in schema.used}
     wanted[schema.target.name] = _NUMBERS if isinstance(schema.target, NumericTarget) else _TEXTS
+    if schema.person is not None:
+        wanted[schema.person] = _TEXTS
     hints = suggestions(wanted, reader.names)
     for name, families in wanted.items():
         if name not in present:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -40,7 +41,11 @@ def rows_at_once(n_features: int) -> int:
 
 
 def read_encoded(
-    reader: TableReader, encoder: SchemaEncoder, *, rows: int = _MOST_ROWS
+    reader: TableReader,
+    encoder: SchemaEncoder,
+    *,
+    rows: int = _MOST_ROWS,
+    persons: Callable[[NDArray[np.object_]], None] | None = None,
 ) -> tuple[Matrix, NDArray[np.str_] | NDArray[np.float64]]:
     """Read and encode a whole table, batch by batch.
 
@@ -52,6 +57,8 @@ def read_encoded(
         How to encode it.
     rows : int, default=65536
         The most rows in a batch; there are fewer where the schema has more than 128 features.
+    persons : callable, optional
+        Told whose rows those of each batch are; needed where the schema says which column knows.
 
     Returns
     -------
@@ -72,7 +79,12 @@ def read_encoded(
     Sensitive. The numbers of a row depend on its own record and the schema only, however they are stored.
     """
     schema = encoder.schema
-    columns = [*(column.name for column in schema.used), schema.target.name]
+    if schema.person is not None and persons is None:
+        raise ValueError(
+            "the schema says whose row each row is, and persons=… is missing, which has to be told: rows of one "
+            "person are protected together or not at all"
+        )
+    columns = [*(column.name for column in schema.used), *schema.read]
     width = len(schema.features)
     outcomes = np.array(schema.target.classes).dtype  # of no classes: float64, for a target that is a number
     labels = _Growing(outcomes, reader.n_rows)
@@ -85,6 +97,8 @@ def read_encoded(
             store = _DenseRows(width, reader.n_rows) if dense else _SparseRows(width)
         store.add(encoded.X)
         labels.add(encoded.y)
+        if persons is not None and encoded.persons is not None:
+            persons(encoded.persons)
     return (store or _SparseRows(width)).finished(), labels.finished()
 
 

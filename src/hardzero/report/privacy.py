@@ -24,10 +24,36 @@ _UNIT = {
         "been released had any one record been absent."
     ),
 }
+_UNIT_OF_PERSONS = {
+    Neighbours.ZERO_OUT: (
+        "All records of one person, however many, which count or are empty (zero-out neighbours); the number of "
+        "persons is published, that of their records is not. The guarantee compares the model with the one that "
+        "would have been released had all records of any one person been empty."
+    ),
+    Neighbours.REPLACE_ONE: (
+        "All records of one person, however many, which are exchanged for any others (replace-one neighbours); the "
+        "number of persons is published, that of their records is not. The guarantee compares the model with the one "
+        "that would have been released had all records of any one person been different."
+    ),
+    Neighbours.ADD_REMOVE: (
+        "All records of one person, however many, which are in the data or are not (add-remove neighbours); a stated "
+        "number of persons takes the place of the true one, which is protected as well. The guarantee compares the "
+        "model with the one that would have been released had any one person been absent."
+    ),
+}
+_SEVERAL = {
+    "row": "A person with several records is protected less: k records multiply ε by k, raising δ by more than that.",
+    "person": "Whose records they are was told by an identifier: a person with two identifiers is protected as two.",
+}
 _QUESTION = {
     Neighbours.ZERO_OUT: "whether a certain person's record counts",
     Neighbours.ADD_REMOVE: "whether a certain person's record is in the data",
     Neighbours.REPLACE_ONE: "which of two possible records a certain person has",
+}
+_QUESTION_OF_PERSONS = {
+    Neighbours.ZERO_OUT: "whether a certain person's records count",
+    Neighbours.ADD_REMOVE: "whether a certain person is in the data",
+    Neighbours.REPLACE_ONE: "which of two possible sets of records a certain person has",
 }
 
 
@@ -67,8 +93,9 @@ def guarantee(statement: PrivacyStatement) -> str:
 
 
 def unit(statement: PrivacyStatement) -> str:
-    """Return what two neighbouring data sets are."""
-    return _UNIT[statement.neighbours]
+    """Return what two neighbouring data sets are, and what that means for a person with several records."""
+    words = _UNIT if statement.unit == "row" else _UNIT_OF_PERSONS
+    return f"{words[statement.neighbours]} {_SEVERAL[statement.unit]}"
 
 
 def meaning(statement: PrivacyStatement) -> list[str]:
@@ -77,16 +104,19 @@ def meaning(statement: PrivacyStatement) -> list[str]:
     if math.isinf(epsilon):
         return ["There is no ε: nothing limits what the weights reveal about a record."]
     belief = 1 / (1 + math.exp(-epsilon))
+    one, question = "record", _QUESTION
+    if statement.unit == "person":
+        one, question = "person", _QUESTION_OF_PERSONS
     paragraphs = [
         f"ε = {wording.number(epsilon)}. Anything that can be concluded from this model is at most "
-        f"{wording.factor(epsilon)} (= e^ε) times likelier, or less likely, because of any one record. "
+        f"{wording.factor(epsilon)} (= e^ε) times likelier, or less likely, because of any one {one}. "
         f"Someone who finds it even odds "
-        f"{_QUESTION[statement.neighbours]} can be at most {wording.percent(belief)} sure after seeing the model.",
+        f"{question[statement.neighbours]} can be at most {wording.percent(belief)} sure after seeing the model.",
     ]
     if delta > 0:
         paragraphs.append(
             f"δ = {wording.number(delta, 3)}. With a probability of at most {wording.one_in(delta)} the bound above "
-            "may not hold. It should be well below one over the number of records."
+            f"may not hold. It should be well below one over the number of {one}s."
         )
     else:
         paragraphs.append("δ = 0. The bound above holds without exception.")

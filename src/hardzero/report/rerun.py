@@ -30,7 +30,8 @@ def snippet(model: FittedModel) -> str:
         arguments += ["    bounds=encoder.bounds,\n"]
         arguments += ["    classes=schema.target.classes,\n"] if model.is_classifier else []
         arguments += ["    variables=encoder.variables,\n"] if _is_grouped(model) else []
-        fit = "model.fit(encoded.X, encoded.y)\n"
+        groups = "" if model.schema.person is None else ", groups=encoded.persons"
+        fit = f"model.fit(encoded.X, encoded.y{groups})\n"
     else:
         head += "from hardzero import FittedModel\n"
         prepare = f'saved = FittedModel.load("{_FILE}")\nlower, upper = zip(*saved.bounds)\n'
@@ -38,7 +39,8 @@ def snippet(model: FittedModel) -> str:
         arguments += ["    classes=saved.classes,\n"] if model.is_classifier else []
         labels = "[feature.column for feature in saved.features]"
         arguments += [f"    variables={labels},\n"] if _is_grouped(model) else []
-        fit = "model.fit(X, y)  # your table: NumPy, SciPy CSR/CSC, pandas or polars\n"
+        groups = "" if model.privacy.unit == "row" else ", groups=persons"
+        fit = f"model.fit(X, y{groups})  # your table: NumPy, SciPy CSR/CSC, pandas or polars\n"
     return f"{head}\n{prepare}model = {model.method}(\n{''.join(arguments)})\n{fit}"
 
 

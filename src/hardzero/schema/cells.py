@@ -166,6 +166,17 @@ def encode_labels(target: Target, cells: Any, missing_values: tuple[str, ...]) -
     return codes, codes == _MISSING, codes == _UNKNOWN
 
 
+def person_names(name: str, cells: Any, missing_values: tuple[str, ...]) -> NDArray[np.object_]:
+    """Return whose row each row is, as trimmed text by the rule of `cell_text`; None where that is missing.
+
+    Privacy
+    -------
+    Sensitive: the result has one entry for each record, which depends on its own cell alone.
+    """
+    texts = _without_missing(_trimmed(_texts(name, _plain(cells))), missing_values)
+    return np.asarray(texts.to_numpy(zero_copy_only=False), dtype=object)
+
+
 def encode_outcomes(
     target: NumericTarget, cells: Any, missing_values: tuple[str, ...]
 ) -> tuple[FloatArray, Mask, Mask, Mask]:

@@ -73,6 +73,8 @@ class Schema:
         What becomes of a row with a missing value.
     missing_values : tuple of str
         How missing values are spelled.
+    person : str or None
+        The column that says whose row it is, where persons have several.
     bounds : tuple of BoundsCharge
         What it cost to release bounds that were not known; empty where all are public.
 
@@ -86,6 +88,7 @@ class Schema:
     target: Target | NumericTarget
     missing: Missing = "error"
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "?")
+    person: str | None = None
     bounds: tuple[BoundsCharge, ...] = ()
 
     @cached_property
@@ -145,6 +148,24 @@ class Schema:
         """
         return self.with_ranges({column.name: (column.lowest, column.highest) for column in self.unbounded})
 
+    def refuse_persons(self, what: str) -> None:
+        """Say that something which protects single rows is not for tables in which persons have several.
+
+        Privacy
+        -------
+        Data-independent.
+        """
+        if self.person is not None:
+            raise SchemaError(
+                f"the schema says whose row each row is, by the column {self.person!r}, and {what} protects single "
+                "rows only; use a table with one row of each person and a schema without [person]"
+            )
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Names of the columns that a fit or an evaluation reads beside the features': target, and person if any."""
+        return (self.target.name,) if self.person is None else (self.target.name, self.person)
+
     def with_steps(self, count: int | None = None, spacing: Spacing = "even") -> Self:
         """Return the same schema with steps for every number that has no cut points yet, and every ordered column.
 
@@ -191,6 +212,7 @@ class Schema:
         return {
             "target": self.target.to_dict(),
             "missing": missing,
+            **({} if self.person is None else {"person": {"column": self.person}}),
             **bounds,
             "columns": {column.name: _column_entry(column) for column in self.columns},
         }
@@ -208,21 +230,22 @@ class Schema:
         -------
         Data-independent.
         """
-        keys = ("target", "missing", "bounds", "columns")
+        keys = ("target", "missing", "person", "bounds", "columns")
         entry, strange = fields.understood(content, (), keys, dict.fromkeys(("weight", "weights"), _NO_WEIGHTS))
         target_name = entry["target"].get("name") if isinstance(entry.get("target"), dict) else None
-        target, (policy, values), columns = fields.all_of(
+        target, (policy, values), columns, person = fields.all_of(
             (
                 lambda: parse_target(fields.needed(entry, "target", (), f"add a table [target] with {TARGET_KEYS}")),
                 lambda: entries.parse_missing(entry.get("missing", {}), cls.missing, cls.missing_values),
                 lambda: entries.parse_columns(
                     fields.needed(entry, "columns", (), "add a table [columns.NAME] for each column"), target_name
                 ),
+                lambda: entries.parse_person(entry.get("person"), target_name, entry.get("columns")),
             ),
             strange,
         )
         numeric = [column.name for column in columns if isinstance(column, Numeric | Unbounded)]
-        return cls(columns, target, policy, values, parse_charges(entry.get("bounds", {}), numeric))
+        return cls(columns, target, policy, values, person, parse_charges(entry.get("bounds", {}), numeric))
 
 
 _NO_WEIGHTS = (

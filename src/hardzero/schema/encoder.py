@@ -36,6 +36,9 @@ class Encoded:
         Which rows of the table are there; all of them, unless the policy for missing values is "drop".
     places : ndarray of int or None
         The place of each kept row's class among the schema's, or None if they were not asked for or are numbers.
+    persons : ndarray of object or None
+        Whose row each kept row is, as text, None where nobody says; None for all if the schema names no such column,
+        or if the target was not asked for. An estimator's ``fit`` takes it as ``groups``.
 
     Privacy
     -------
@@ -46,6 +49,7 @@ class Encoded:
     y: NDArray[np.str_] | FloatArray | None
     kept: Mask
     places: NDArray[np.int32] | None
+    persons: NDArray[np.object_] | None = None
 
     def complete(self) -> CsrArray:
         """Return the matrix of all rows, or refuse if one of them is not there.
@@ -172,7 +176,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         """
         schema = self.schema
         chosen = self._chosen(columns)
-        arrays = cells.columns_of(table, [column.name for column in chosen] + [schema.target.name] * target)
+        arrays = cells.columns_of(table, [*(column.name for column in chosen), *(schema.read if target else ())])
         encoded = {c.name: cells.encode_column(c, arrays[c.name], schema.missing_values) for c in chosen}
         incomplete = {name: part.missing for name, part in encoded.items()}
         if target:
@@ -183,9 +187,12 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         X = X if kept.all() else X[kept]
         if not target:
             return Encoded(X, None, kept, None)
+        persons = None
+        if schema.person is not None:
+            persons = cells.person_names(schema.person, arrays[schema.person], schema.missing_values)[kept]
         if isinstance(schema.target, NumericTarget):
-            return Encoded(X, outcomes[kept], kept, None)
-        return Encoded(X, np.array(schema.target.classes)[outcomes[kept]], kept, outcomes[kept])
+            return Encoded(X, outcomes[kept], kept, None, persons)
+        return Encoded(X, np.array(schema.target.classes)[outcomes[kept]], kept, outcomes[kept], persons)
 
     def encode_target(self, table: Any) -> Any:
         """Return the classes or numbers of all rows of a table, which need have no other column than the target.

@@ -71,6 +71,41 @@ def parse_missing(
     return policy, values
 
 
+def parse_person(content: Any, target_name: Any, columns: Any) -> str | None:
+    """Return the column that says whose row it is, if an entry names one; it is no feature and no target.
+
+    Raises
+    ------
+    SchemaError
+        With what is wrong.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if content is None:
+        return None
+    path = ("person",)
+    entry, strange = fields.understood(content, path, ("column",))
+    (name,) = fields.all_of(
+        (
+            lambda: fields.string(
+                fields.needed(entry, "column", path, "name the column that says whose row it is"), (*path, "column")
+            ),
+        ),
+        strange,
+    )
+    described = columns.get(name) if isinstance(columns, dict) else None
+    if name == target_name:
+        raise SchemaError("is the target; name the column that says whose row it is", (*path, "column"))
+    if isinstance(described, dict) and described.get("type") != "ignored":
+        raise SchemaError(
+            "is described as a feature as well, which would tell persons apart; remove that entry, or ignore it",
+            (*path, "column"),
+        )
+    return cast(str, name)
+
+
 def parse_columns(content: Any, target_name: Any) -> tuple[Column, ...]:
     """Return the columns that the entries of a schema describe, none of which may be the target.
 

@@ -104,7 +104,9 @@ def dumps(schema: Schema, *, form: Format = "toml") -> str:
     content = schema.to_dict()
     if form == "json":
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    tables: dict[tuple[str, ...], Any] = {(name,): content[name] for name in ("target", "missing")}
+    tables: dict[tuple[str, ...], Any] = {
+        (name,): content[name] for name in ("target", "missing", "person") if name in content
+    }
     for group in ("bounds", "columns"):
         tables |= {(group, name): entry for name, entry in content.get(group, {}).items()}
     return "\n".join(toml_table(path, entry) for path, entry in tables.items())

@@ -61,6 +61,11 @@ def rows_on_cluster(parts: Sequence[TablePart], schema: Schema, estimator: Any, 
     -------
     Sensitive. The codes of a row depend on its own record and the schema only, wherever it is read.
     """
+    if schema.person is not None:
+        raise InputError(
+            "the schema says whose row each row is, and rows of one person may be with several workers; leave "
+            "--scheduler out"
+        )
     delayed = require("dask.delayed", "dask").delayed
     refuse_misfit(parts[0].opened(), schema)
     if isinstance(schema.target, NumericTarget):

@@ -9,6 +9,8 @@ import numpy as np
 
 from ...checks import InputError
 from ...data.bounded import FloatArray
+from ...data.persons import Persons
+from ...estimators._persons import counted_as
 from ...evaluation.assess import assessed, charged, margins_of, planned, public_rows, refuse_regression
 from ...ledger.ledger import Ledger
 from ...model import FittedModel
@@ -19,11 +21,12 @@ from ...readers import TableReader
 from ...readers.matrix import rows_at_once
 from ...schema.columns import Schema
 from ...schema.encoder import SchemaEncoder
+from ...schema.persons import Register
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Margins and true classes of rows, places being those among the model's classes.
+    """Margins and true classes of rows, places being those among the model's classes, and whose rows they are.
 
     Privacy
     -------
@@ -32,6 +35,7 @@ class Judged:
 
     margins: FloatArray
     places: IntArray
+    persons: Persons | None = None
 
 
 def schema_of(model: FittedModel) -> Schema:
@@ -62,29 +66,31 @@ def order_of(model: FittedModel, schema: Schema) -> IntArray:
 
 
 def judged_rows(model: FittedModel, reader: TableReader, heard: Callable[[int], None]) -> Judged:
-    """Read a table batch by batch, of which only columns with a nonzero weight and the target are looked at.
+    """Read a table batch by batch: columns with a nonzero weight, the target, and whose rows they are.
 
     Privacy
     -------
     Sensitive. What becomes of a row depends on its own record, the schema and the model only.
     """
     schema = schema_of(model)
-    columns = [*model.needed, schema.target.name]
+    columns = [*model.needed, *schema.read]
     if absent := [name for name in columns if name not in reader.names]:
         raise InputError(f"{reader.source} has no column {absent[0]!r}, which the evaluation needs")
     encoder, order = SchemaEncoder(schema), order_of(model, schema)
     margins, places = [np.zeros((0, len(model.coef_scaled)))], [np.zeros(0, dtype=np.int64)]
-    seen = 0
+    register, persons, seen = Register(), list[IntArray](), 0
     for batch in reader.batches(rows_at_once(len(model.features)), columns):
         encoded = encoder.encode(batch, columns=model.needed)
         margins.append(margins_of(model, encoded.X))
         places.append(order[encoded.places])
+        if encoded.persons is not None:
+            persons.append(register.numbers(encoded.persons))
         seen += batch.num_rows
         heard(seen)
-    rows = Judged(np.concatenate(margins), np.concatenate(places))
-    if not len(rows.places):
+    if not sum(map(len, places)):
         raise InputError(f"{reader.source} has no rows to evaluate on")
-    return rows
+    told = None if schema.person is None else Persons.of_numbers(np.concatenate(persons))
+    return Judged(np.concatenate(margins), np.concatenate(places), told)
 
 
 def evaluated(
@@ -101,8 +107,9 @@ def evaluated(
 
     Privacy
     -------
-    Releases noisy counts: (ε, δ)-differential privacy for each row. Proof: docs/proofs/evaluation.md.
+    Releases noisy counts: (ε, δ)-differential privacy for each row, or person. Proof: docs/proofs/evaluation.md.
     """
-    plan = planned(model, public_rows(relation, stated_rows, len(rows.places)), epsilon, delta, relation)
-    with charged(plan, ledger, seed):
-        return assessed(model, rows.margins, rows.places, plan, seed)
+    counted, unit = counted_as(rows.persons, len(rows.places))
+    plan = planned(model, public_rows(relation, stated_rows, counted), epsilon, delta, relation)
+    with charged(plan, ledger, seed, unit):
+        return assessed(model, rows.margins, rows.places, plan, seed, rows.persons)

@@ -24,12 +24,17 @@ from ...readers.check import check_table
 from ...readers.matrix import DENSE_FROM, Matrix, read_encoded, rows_at_once
 from ...schema.columns import Schema
 from ...schema.encoder import SchemaEncoder
+from ...schema.persons import Register
 from ...schema.target import NumericTarget
+
+Numbers = np.typing.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class TrainingRows:
     """Encoded rows, and the place of each row's class in the schema: two bytes per row, however long the names are.
+
+    Where the schema says whose rows they are, also a number for each row, the same for rows of one person.
 
     Privacy
     -------
@@ -38,6 +43,7 @@ class TrainingRows:
 
     data: StackedData
     places: np.typing.NDArray[np.int16]
+    persons: Numbers | None = None
 
 
 @dataclass(frozen=True)
@@ -51,10 +57,11 @@ class RegressionRows:
 
     X: Matrix
     y: Any
+    persons: Numbers | None = None
 
 
-Taken = Callable[[Any, Any], tuple[Any, Any]]
-"""What takes rows away from those of a batch, and their places with them."""
+Taken = Callable[[Any, Any, Numbers | None], tuple[Any, Any, Numbers | None]]
+"""What takes rows away from those of a batch, and their places and persons with them."""
 
 
 def read_rows(
@@ -97,26 +104,34 @@ def encoded_rows(
     -------
     Sensitive. The codes of a row depend on its own record and the schema only.
     """
-    encoder = SchemaEncoder(schema)
+    encoder, register, persons = SchemaEncoder(schema), Register(), list[Numbers]()
+
+    def joined() -> Numbers | None:
+        return None if schema.person is None else np.concatenate([np.zeros(0, dtype=np.int64), *persons])
+
     if isinstance(schema.target, NumericTarget):
-        return RegressionRows(*read_encoded(reader, encoder))
+        X, y = read_encoded(reader, encoder, persons=lambda names: persons.append(register.numbers(names)))
+        return RegressionRows(X, y, joined())
     places: list[np.typing.NDArray[np.int16]] = []
 
     def batches() -> Iterator[Any]:
         seen = 0
-        columns = [*(column.name for column in schema.used), schema.target.name]
+        columns = [*(column.name for column in schema.used), *schema.read]
         for batch in reader.batches(rows_at_once(len(schema.features)), columns):
             encoded = encoder.encode(batch)
             X, found = encoded.X, np.asarray(encoded.places, dtype=np.int16)
-            X, found = (X, found) if without is None else without(X, found)
+            numbers = None if encoded.persons is None else register.numbers(encoded.persons)
+            X, found, numbers = (X, found, numbers) if without is None else without(X, found, numbers)
             places.append(found)
+            if numbers is not None:
+                persons.append(numbers)
             seen += batch.num_rows
             heard(seen)
             # The share depends on the records; both ways give the same codes.
             yield X.toarray() if X.nnz > DENSE_FROM * np.prod(X.shape) else X
 
     data = StackedData.from_batches(batches(), Bounds.parse((-1, 1), len(schema.features)))
-    return TrainingRows(data, np.concatenate(places) if places else np.zeros(0, dtype=np.int16))
+    return TrainingRows(data, np.concatenate([np.zeros(0, dtype=np.int16), *places]), joined())
 
 
 def fit_rows(rows: TrainingRows | RegressionRows | KeptRows, schema: Schema, estimator: Any) -> FittedModel:
@@ -139,11 +154,11 @@ def fit_to(rows: TrainingRows | RegressionRows | KeptRows, schema: Schema, estim
     """
     names = [feature.name for feature in schema.features]
     if isinstance(rows, RegressionRows):
-        estimator.fit(rows.X, rows.y)
+        estimator.fit(rows.X, rows.y, groups=rows.persons)
     elif isinstance(rows, KeptRows):
         estimator.fit_kept(rows, names)
     else:
-        estimator.fit_table(rows.data, rows.places, names, coded=True)
+        estimator.fit_table(rows.data, rows.places, names, coded=True, groups=rows.persons)
 
 
 def released(schema: Schema, estimator: Any) -> FittedModel:
@@ -157,7 +172,7 @@ def released(schema: Schema, estimator: Any) -> FittedModel:
     bounds = "bounds that were not released" if schema.bounds else "bounds"
     public = [f"the schema: columns, {bounds}, {cuts}categories, missing values"]
     if schema.missing == "drop" and estimator.privacy_.neighbours is not Neighbours.ADD_REMOVE:
-        public.append("how many rows were left after those with missing values were dropped")
+        public.append(f"how many {estimator.privacy_.unit}s were left after rows with missing values were dropped")
     return FittedModel.from_estimator(estimator, schema, assumed_public=public)
 
 

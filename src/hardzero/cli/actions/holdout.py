@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ... import checks
 from ...atomic import Claim
 from ...checks import InputError
+from ...data.persons import Persons
 from ...evaluation.assess import assessed, margins_of, planned
 from ...evaluation.holdout import NO_LEDGER, Split, coins, with_note
 from ...model import FittedModel
@@ -22,7 +24,7 @@ from ...privacy.randomness import Source, source_for
 from ...schema.columns import Schema
 from ...schema.target import NumericTarget
 from .evaluate import order_of, schema_of
-from .fit import keep_text
+from .fit import Numbers, keep_text
 
 
 @dataclass
@@ -37,31 +39,34 @@ class SetAside:
     share: float
     seed: int | None
     source: Source
-    left: int = 0
-    kept: list[tuple[Any, Any]] = field(default_factory=list, repr=False)
+    kept: list[tuple[Any, Any, Numbers | None]] = field(default_factory=list, repr=False)
+    coins: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_), repr=False)
     split: Split | None = None
 
-    def without(self, X: Any, places: Any) -> tuple[Any, Any]:
-        """Return the rows of a batch that are not set aside.
+    def without(self, X: Any, places: Any, persons: Numbers | None = None) -> tuple[Any, Any, Numbers | None]:
+        """Return the rows of a batch that are not set aside; all rows of a person share one coin.
 
         Privacy
         -------
-        Sensitive. A row's coin depends on nothing.
+        Sensitive. A coin depends on nothing.
         """
-        aside = coins(len(places), self.share, self.source)
-        self.kept.append((X[aside], places[aside]))
-        self.left += int(np.sum(~aside))
-        return X[~aside], places[~aside]
+        first = len(self.coins)
+        count = len(places) if persons is None else max(int(persons.max(initial=-1)) + 1 - first, 0)
+        self.coins = np.concatenate([self.coins, coins(count, self.share, self.source)])
+        aside = self.coins[first:] if persons is None else self.coins[persons]
+        numbers = (None, None) if persons is None else (persons[aside], persons[~aside])
+        self.kept.append((X[aside], places[aside], numbers[0]))
+        return X[~aside], places[~aside], numbers[1]
 
     def settle(self, estimator: Any) -> None:
-        """Divide the public number of rows, and give the estimator its part and the δ of both.
+        """Divide the public number of rows, or of persons, and give the estimator its part and the δ of both.
 
         Privacy
         -------
-        Data-independent: how many rows were set aside depends on coins alone.
+        Data-independent: how many were set aside depends on coins alone.
         """
         stated = estimator.n_rows
-        counted = (self.left, sum(len(places) for _, places in self.kept))
+        counted = (int(np.sum(~self.coins)), int(np.sum(self.coins)))
         delta = estimator.delta
         self.split = Split.between(self.share, estimator.epsilon, delta, counted if stated is None else stated)
         estimator.set_params(delta=self.split.budget.delta, n_rows=None if stated is None else self.split.fitted)
@@ -71,16 +76,18 @@ class SetAside:
 
         Privacy
         -------
-        Releases noisy counts. With the fit, which saw other rows, (ε, δ)-differential privacy for each row. Proof:
-        docs/proofs/evaluation.md.
+        Releases noisy counts. With the fit, which saw others, (ε, δ)-differential privacy for each row or person.
+        Proof: docs/proofs/evaluation.md.
         """
         assert self.split is not None
         schema, budget = schema_of(model), self.split.budget
-        X = sparse.vstack([rows for rows, _ in self.kept], format="csr")
-        places = order_of(model, schema)[np.concatenate([places for _, places in self.kept])]
+        X = sparse.vstack([rows for rows, _, _ in self.kept], format="csr")
+        places = order_of(model, schema)[np.concatenate([places for _, places, _ in self.kept])]
+        numbers = [part for _, _, part in self.kept if part is not None]
+        persons = None if schema.person is None else Persons.of_numbers(np.concatenate(numbers))
         relation = Neighbours.parse(estimator.neighbours)
         plan = planned(model, self.split.evaluated, budget.epsilon, budget.delta, relation)
-        found = assessed(model, margins_of(model, X), places, plan, self.seed)
+        found = assessed(model, margins_of(model, X), places, plan, self.seed, persons)
         privacy = with_released_bounds(found.privacy, schema)  # which all rows took part in
         found = with_note(replace(found, privacy=privacy), model.privacy, self.share)
         keep_text(found.to_json(), output, "evaluation")

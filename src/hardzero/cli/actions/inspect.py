@@ -37,6 +37,7 @@ def facts(model: FittedModel) -> dict[str, Any]:
         "epsilon": privacy.epsilon if math.isfinite(privacy.epsilon) else None,
         "delta": privacy.delta,
         "neighbours": privacy.neighbours.value,
+        "unit": model.privacy.unit,
         "seeded": privacy.seeded,
         "weaknesses": list(privacy.weaknesses),
         "bounds": [] if model.schema is None else [charge.to_dict() for charge in model.schema.bounds],

@@ -155,7 +155,9 @@ def in_words(overview: Overview) -> Iterator[str]:
     """
     state, cap, alone = overview.state, overview.cap, overview.one_by_one
     fits = len(overview.spendings)
-    yield f"data set    {overview.dataset}, {state.neighbours.value} neighbours, accountant {state.filter.accountant}"
+    unit = "" if state.unit == "row" else f"for each {state.unit}, "
+    relation = f"{state.neighbours.value} neighbours"
+    yield f"data set    {overview.dataset}, {unit}{relation}, accountant {state.filter.accountant}"
     yield f"cap         epsilon = {cap.epsilon:g} at delta = {cap.delta:g}"
     yield f"spent       epsilon = {state.spent:.4g} by {fits} fit{'' if fits == 1 else 's'}"
     if fits > 1:

@@ -96,6 +96,12 @@ def build_estimator(
         kind, asked_of = estimators.named(OF_NUMBERS[method]), {"target_bounds": (target.lower, target.upper)}
     else:
         kind, asked_of = estimators.named(estimators.CHOICES[method]), {"classes": list(target.classes)}
+    if schema.person is not None and not kind._takes_persons:
+        able = " or ".join(name for name, of in estimators.CHOICES.items() if estimators.named(of)._takes_persons)
+        raise InputError(
+            f"the schema says whose row each row is, and {method} protects single rows only; use --method {able}, or "
+            "leave [person] out of the schema where nobody has two rows"
+        )
     parameters = inspect.signature(kind).parameters
     if prune != "none" and "prune" not in parameters:
         raise InputError(f"--prune {prune}: {method} cannot tell which of its weights are reliable; use select-refit")

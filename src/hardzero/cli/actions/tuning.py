@@ -95,9 +95,9 @@ def tuning_rows(
         return TuningRows(inside, rows_of(rows.X, aside), rows.y[aside], (int(np.sum(~aside)), int(np.sum(aside))))
     apart = SetAside(tuning.holdout, tuning.seed, source)
     fitted = read_rows(reader, schema, heard, apart.without)
-    X = sparse.vstack([rows for rows, _ in apart.kept], format="csr")
-    places = np.concatenate([found for _, found in apart.kept])
-    return TuningRows(fitted, X, places, (apart.left, len(places)))
+    X = sparse.vstack([rows for rows, _, _ in apart.kept], format="csr")
+    places = np.concatenate([found for _, found, _ in apart.kept])
+    return TuningRows(fitted, X, places, (int(np.sum(~apart.coins)), len(places)))
 
 
 def search_rows(
