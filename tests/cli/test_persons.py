@@ -167,9 +167,9 @@ def test_what_cannot_protect_persons_is_refused_before_a_row_is_read(folder, opt
 @pytest.mark.parametrize(
     "command",
     [
-        ("tune", "many.csv", "--schema", "private.toml", "-o", "out", "--grid", "max_features=1,3"),
-        ("bounds", "many.csv", "--schema", "private.toml", "--epsilon", "1", "-o", "out"),
-        ("fit", "many.csv", "--schema", "private.toml", "--bounds-epsilon", "1", "-o", "out"),
+        ("tune", "many.csv", "--schema", "private.toml", "-o", "new.file", "--grid", "max_features=1,3"),
+        ("bounds", "many.csv", "--schema", "private.toml", "--epsilon", "1", "-o", "new.file"),
+        ("fit", "many.csv", "--schema", "private.toml", "--bounds-epsilon", "1", "-o", "new.file"),
     ],
     ids=lambda command: command[0],
 )
@@ -179,7 +179,7 @@ def test_what_protects_single_rows_only_says_so(folder, command):
     refused = call(folder, *command)
     assert refused.exit_code == 1
     assert "protects single rows only" in " ".join(refused.output.split())
-    assert not (folder / "out").exists()
+    assert not (folder / "new.file").exists()
 
 
 def test_a_ledger_says_its_unit_and_refuses_others(folder):
