@@ -15,6 +15,7 @@ from ..privacy.randomness import FloatArray
 
 _DELTAS = (0.003, 0.01, 0.03, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 """A guarantee holds at every δ. These lie where a few thousand runs can see it."""
+_ACCOUNTANTS: tuple[accounting.Accountant, ...] = ("exact", "recursion", "pure")
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Claim:
     stated : Budget
         The (ε, δ) that is printed.
     events : tuple of Event
-        What is said to be released, in the order of time.
+        What is said to be released, in the order of time; empty if only the stated budget is claimed.
 
     Privacy
     -------
@@ -39,16 +40,17 @@ class Claim:
     @cached_property
     def curve(self) -> tuple[Budget, ...]:
         """What is claimed: the stated budget first, then the price of the events at every δ of the audit."""
-        return (self.stated, *(Budget(self._least(delta), delta) for delta in _DELTAS))
+        deltas = _DELTAS if self.events else ()
+        return (self.stated, *(Budget(self._least(delta), delta) for delta in deltas))
 
     def _least(self, delta: float) -> float:
         """What the events cost by the sharpest bound there is, which the claim implies whatever it was made with."""
-        return min(accounting.spent(self.events, delta, by).epsilon for by in ("exact", "recursion"))
+        return min(accounting.spent(self.events, delta, by).epsilon for by in _ACCOUNTANTS)
 
     @cached_property
     def mu(self) -> float | None:
         """The μ of a guarantee that is exactly Gaussian; None for any other."""
-        parts = accounting.stretches(self.events)
+        parts = accounting.stretches(self.events) if self.events else None
         return math.sqrt(parts[0].square) if parts is not None and len(parts) == 1 else None
 
 
