@@ -43,6 +43,7 @@ MAY_IMPORT = {
     ),
     "datasets": ("schema", "checks"),
     "reproduce": ("privacy", "data", "optim", "methods", "estimators", "datasets", "checks"),
+    "audit": ("privacy", "estimators", "evaluation", "model"),
     "cli": (
         *(
             "privacy",
@@ -57,7 +58,7 @@ MAY_IMPORT = {
             "readers",
             "model",
         ),
-        *("report", "datasets", "reproduce"),
+        *("report", "datasets", "reproduce", "audit"),
         *("checks", "atomic", "interrupts", "version"),
     ),
     "__main__": ("interrupts", "cli"),

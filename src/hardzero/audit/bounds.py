@@ -52,7 +52,9 @@ def epsilon_shown(found: Chances, delta: float) -> FloatArray:
     -------
     Data-independent.
     """
-    return np.maximum(_log_ratio(found.likely, found.rare, delta), _log_ratio(1 - found.rare, 1 - found.likely, delta))
+    return np.maximum(
+        _log_ratio(found.likely, found.rare, delta), _log_ratio(1 - found.rare, 1 - found.likely, delta)
+    )
 
 
 def _log_ratio(more: FloatArray, less: FloatArray, delta: float) -> FloatArray:

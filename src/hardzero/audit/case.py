@@ -71,8 +71,8 @@ class Case:
     run : callable
         ``run(input, seed)`` returns numbers that were released, always equally many. With None for a seed the noise
         comes from the operating system.
-    runs : int
-        How many runs on each input a long audit makes.
+    runs, quick : int
+        How many runs on each input a long audit makes, and a quick one, which leaves out a case with none.
     group : str
         Under which heading it is shown.
 
@@ -87,6 +87,7 @@ class Case:
     inputs: tuple[Any, Any]
     run: Callable[[Any, int | None], FloatArray]
     runs: int
+    quick: int
     group: str = "mechanisms"
 
 

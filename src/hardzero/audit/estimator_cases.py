@@ -43,6 +43,7 @@ class Fit:
     n_classes: int = 2
     neighbours: str = "add-remove"
     runs: int = 4000
+    quick: int = 200
     note: str = ""
 
     @property
@@ -88,12 +89,13 @@ class Fit:
         )
 
 
-_LASSO, _SPARSIFIER, _REFIT = "PrivateLassoLogisticRegression", "SparsifierLogisticRegression", "SparsePrivateLogisticRegression"
+_REFIT, _LASSO = "SparsePrivateLogisticRegression", "PrivateLassoLogisticRegression"
+_SPARSIFIER = "SparsifierLogisticRegression"
 FITS = (
     Fit(_REFIT),
     Fit(_REFIT, n_classes=3),
     Fit(_REFIT, neighbours="replace-one"),
-    Fit(_REFIT, others=30, features=40, runs=2000, note="wide"),
+    Fit(_REFIT, features=150, runs=2000, quick=0, note="screened"),
     Fit(_LASSO, {"n_iter": 3}, others=30, features=2, runs=8000),
     Fit(_LASSO, {"n_iter": 20}, note="20-steps"),
     Fit(_LASSO, {"n_iter": 3, "fit_intercept": True}, others=30, features=2, note="intercept"),
@@ -105,7 +107,7 @@ FITS = (
     Fit(_SPARSIFIER, {"n_iter": 1}, others=1, features=2, n_classes=3, runs=3000),
     Fit("PrivateLassoRegression", {"n_iter": 1}, others=1, n_classes=0, runs=8000),
     Fit("SparsifierRegression", {"n_iter": 1}, others=1, features=2, n_classes=0),
-    Fit("TwoStageLogisticRegression", {"max_features": 1}, features=2, runs=3000),
+    Fit("TwoStageLogisticRegression", {"max_features": 1}, features=2, runs=3000, quick=100),
     Fit("PrivateADMMLogisticRegression", {"coupling": 1.0, "n_iter": 1}, others=1),
     Fit("PrivateIGHTLogisticRegression", {"n_iter": 3}, others=30),
     Fit("PrivateIGHTLogisticRegression", {"n_iter": 3}, others=30, n_classes=3),
@@ -114,7 +116,7 @@ FITS = (
     Fit("DensePrivateLogisticRegression", {"n_iter": 10}),
     Fit("DensePrivateLogisticRegression", {"n_iter": 10}, n_classes=3),
 )
-"""Parameters are those with which an audit sees most: few features, and few steps where later ones hide the record."""
+"""With parameters that let an audit see most: few features, and few steps where later ones hide the record."""
 
 
 def estimator_cases() -> list[Case]:
@@ -133,33 +135,30 @@ def _fit_case(fit: Fit) -> Case:
     about = f"weights from {len(tables[1].X)} rows, of which one beyond the bounds {relation}"
     statement = fit.build(0).fit(*tables[1]).privacy_
     claim = Claim(Budget(statement.epsilon, statement.delta), tuple(statement.events))
-    return Case(fit.name, about, claim, tables, partial(_run_fit, fit=fit), fit.runs, "estimators")
+    return Case(fit.name, about, claim, tables, partial(_run_fit, fit=fit), fit.runs, fit.quick, "estimators")
 
 
 def _run_fit(table: Table, seed: int | None, *, fit: Fit) -> FloatArray:
-    return released_numbers(fit.build(seed).fit(*table))
+    return _numbers_of(fit.build(seed).fit(*table))
 
 
-def released_numbers(model: Any) -> FloatArray:
-    """Return what a fitted estimator or a model file tells: weights, their signs and zeros, standard errors.
+def _numbers_of(model: Any) -> FloatArray:
+    told = getattr(model, "inference_", None)
+    # Where a method tells how sure it is, it does so on either input or on none: that follows from its plan.
+    return released_numbers(model.coef_, model.intercept_, () if told is None else told.standard_error)
+
+
+def released_numbers(weights: Any, intercepts: Any, errors: Any = ()) -> FloatArray:
+    """Return what a model tells, as numbers: weights, their signs and zeros, intercepts, standard errors.
 
     Privacy
     -------
     Post-processing.
     """
-    weights = np.ravel(model.coef_)
-    told = getattr(model, "inference_", None)
-    errors = np.zeros(0 if not hasattr(model, "inference_") else weights.size) if told is None else told.standard_error
-    return np.concatenate(
-        [
-            weights,
-            np.ravel(model.intercept_),
-            np.signbit(weights),  # of zeros too, which a comparison does not show
-            weights != 0,
-            [np.count_nonzero(weights)],
-            np.nan_to_num(np.ravel(errors)),
-        ]
-    )
+    flat = np.ravel(weights)
+    signs = np.signbit(flat)  # of zeros too, which a comparison does not show
+    sums = [np.count_nonzero(flat), flat.sum()]
+    return np.concatenate([flat, signs, flat != 0, sums, np.ravel(intercepts), np.nan_to_num(np.ravel(errors))])
 
 
 # --- How good a model is ------------------------------------------------------------------------------------------
@@ -183,7 +182,7 @@ def _evaluation_case(n_classes: int) -> Case:
     statement = evaluate(model, *tables[1], **_evaluation_terms(fit.others, 0)).privacy
     claim = Claim(Budget(statement.epsilon, statement.delta), tuple(statement.events))
     about = f"counts of {len(tables[1].X)} rows by class and probability, of which one is there or not"
-    return Case(f"evaluate-{n_classes}-classes", about, claim, tables, run, 8000, "evaluation")
+    return Case(f"evaluate-{n_classes}-classes", about, claim, tables, run, 8000, 300, "evaluation")
 
 
 def _evaluation_terms(n_rows: int, seed: int | None) -> dict[str, Any]:
@@ -208,10 +207,10 @@ def _holdout_case() -> Case:
     """Both parts together: a row is in one of them, and pays for that one alone."""
     fit = Fit("DensePrivateLogisticRegression", {"n_iter": 3}, others=30)
     about = "weights and counts with rows set aside, of which one is there or not"
-    claim = Claim(Budget(_EPSILON, _DELTA), ())
-    return Case("fit-and-evaluate", about, claim, fit.tables(), partial(_run_holdout, fit=fit), 4000, "evaluation")
+    claim, run = Claim(Budget(_EPSILON, _DELTA), ()), partial(_run_holdout, fit=fit)
+    return Case("fit-and-evaluate", about, claim, fit.tables(), run, 4000, 100, "evaluation")
 
 
 def _run_holdout(table: Table, seed: int | None, *, fit: Fit) -> FloatArray:
     model, found = fit_and_evaluate(fit.build(seed), *table, holdout=0.5)
-    return np.concatenate([released_numbers(model), _counts_of(found)])
+    return np.concatenate([_numbers_of(model), _counts_of(found)])

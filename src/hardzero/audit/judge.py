@@ -20,6 +20,7 @@ PILOTS = 0.3
 _EVENTS = 2
 _ERROR = (1 - CONFIDENCE) / (2 * _EVENTS)  # each event has two bounds
 _RIDGE = 1e-2
+"""Of the discriminant; more where there are many numbers for few runs."""
 _WIDEST = 1e6
 _LARGEST_FACTOR = 64.0
 
@@ -55,13 +56,13 @@ class Outcome:
         How often each event happened with the record, and without it.
     epsilon_shown, mu_shown : float
         Lower bounds at the confidence of the audit.
-    epsilon_as_gaussian : float
-        The ε, at the claim's δ, of Gaussian noise that is as easy to see through as ``mu_shown`` says.
+    epsilon_as_gaussian : float or None
+        The ε, at the claim's δ, of Gaussian noise that hides as little as ``mu_shown`` says; None for δ = 0.
     excess : float
         By how much a lower bound on ε exceeds the claim at the δ where it does so most; above 0 is a refutation.
     catches : float
-        Noise that is this many times too small would be caught with probability 0.9 by as many runs; infinite if none
-        would.
+        Noise that is this many times too small would be caught with probability 0.9 by as many runs, if what a record
+        shifts has a Gaussian shape; None if not even 64 times would.
 
     Privacy
     -------
@@ -79,9 +80,9 @@ class Outcome:
     alarms: tuple[int, ...]
     epsilon_shown: float
     mu_shown: float
-    epsilon_as_gaussian: float
+    epsilon_as_gaussian: float | None
     excess: float
-    catches: float
+    catches: float | None
 
     @property
     def passed(self) -> bool:
@@ -124,10 +125,13 @@ def chosen_rule(without: FloatArray, having: FloatArray, claim: Claim, judged: i
     centre, spread = both.mean(axis=0), both.std(axis=0)
     scale = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1), 0.0)
     rests = np.concatenate([without - without.mean(axis=0), having - having.mean(axis=0)]) * scale
-    covariance = rests.T @ rests / len(rests) + _RIDGE * np.eye(len(scale))
+    ridge = _RIDGE + len(scale) / len(rests)
+    covariance = rests.T @ rests / len(rests) + ridge * np.eye(len(scale))
     shift = (having.mean(axis=0) - without.mean(axis=0)) * scale
     rule = Rule(centre, scale * np.linalg.solve(covariance, shift), np.zeros(0))
-    return Rule(rule.centre, rule.weights, _thresholds(rule.statistics(without), rule.statistics(having), claim, judged))
+    return Rule(
+        rule.centre, rule.weights, _thresholds(rule.statistics(without), rule.statistics(having), claim, judged)
+    )
 
 
 def _thresholds(without: FloatArray, having: FloatArray, claim: Claim, judged: int) -> FloatArray:
@@ -182,13 +186,13 @@ def judged(case: Case, rule: Rule, without: FloatArray, having: FloatArray) -> O
         tuple(map(int, alarms)),
         max(float(epsilon_shown(found, stated.delta).max()), 0.0),
         mu,
-        accounting.epsilon_of_gaussian(mu**2, stated.delta) if stated.delta else float("nan"),
+        accounting.epsilon_of_gaussian(mu**2, stated.delta) if stated.delta else None,
         float(excesses(found, case.claim).max()),
         least_factor(case.claim, float(mu_shown(rates).max()), runs),
     )
 
 
-def least_factor(claim: Claim, mu: float, runs: int) -> float:
+def least_factor(claim: Claim, mu: float, runs: int) -> float | None:
     """Return how many times too small noise must be to be caught with probability 0.9, if it now hides a shift of μ.
 
     Privacy
@@ -197,17 +201,18 @@ def least_factor(claim: Claim, mu: float, runs: int) -> float:
     """
 
     def caught(factor: float) -> bool:
-        found = chances(*(np.array([count]) for count in likely_counts(factor * mu, runs)), runs, _ERROR)
+        hits, alarms = likely_counts(factor * mu, runs)
+        found = chances(np.array([hits]), np.array([alarms]), runs, _ERROR)
         too_much = claim.mu is not None and float(mu_shown(found)[0]) > claim.mu
         return too_much or float(excesses(found, claim).max()) > 0
 
     return _least(caught, _LARGEST_FACTOR)
 
 
-def _least(holds: Callable[[float], bool], most: float) -> float:
-    """Return the least factor, from 1 and up to a hundredth, from which on a condition holds; infinite if none does."""
+def _least(holds: Callable[[float], bool], most: float) -> float | None:
+    """Return the least factor, from 1 and up to a hundredth, from which on a condition holds; None if none does."""
     if not holds(most):
-        return float("inf")
+        return None
     low, high = 0.0, float(np.log(most))
     while high - low > 0.01:
         middle = (low + high) / 2

@@ -57,7 +57,7 @@ def _select() -> Case:
     eta = 4.0
     inputs = np.zeros(1 + _OTHERS, dtype=np.int64), np.array([_MOVE, *(-_MOVE for _ in range(_OTHERS))])
     about = f"one of {1 + _OTHERS} candidates; a record raises its score and lowers all others"
-    return Case("select", about, _pure(eta, Selection(eta)), inputs, partial(_run_select, eta=eta), 40_000)
+    return Case("select", about, _pure(eta, Selection(eta)), inputs, partial(_run_select, eta=eta), 40_000, 2000)
 
 
 def _run_select(scores: IntArray, seed: int | None, *, eta: float) -> FloatArray:
@@ -78,7 +78,7 @@ def _select_signed() -> Case:
     inputs = np.array([-_MOVE // 2]), np.array([_MOVE // 2])
     about = "the sign of one slope, which a record turns from slightly negative to slightly positive"
     claim = _pure(eta, Selection(eta))
-    return Case("select-signed", about, claim, inputs, partial(_run_select_signed, eta=eta, times=1), 40_000)
+    return Case("select-signed", about, claim, inputs, partial(_run_select_signed, eta=eta, times=1), 40_000, 2000)
 
 
 def _run_select_signed(slopes: IntArray, seed: int | None, *, eta: float, times: int) -> FloatArray:
@@ -93,7 +93,7 @@ def _choose() -> Case:
     inputs = scores, np.where(np.arange(8) < 2, _MOVE, -_MOVE)
     about = "two of eight candidates, one after the other; a record raises two scores and lowers the others"
     claim = _pure(2 * eta, Repeated(Selection(eta), 2))
-    return Case("choose-without-replacement", about, claim, inputs, partial(_run_choose, eta=eta), 20_000)
+    return Case("choose-without-replacement", about, claim, inputs, partial(_run_choose, eta=eta), 20_000, 2000)
 
 
 def _run_choose(scores: IntArray, seed: int | None, *, eta: float) -> FloatArray:
@@ -108,7 +108,7 @@ def _noisy_min() -> Case:
     about = "the smaller of two noisy scores, which a record moves apart"
     claim = _pure(epsilon, PureRelease("choice by noisy minimum", epsilon))
     run = partial(_run_noisy_min, scale=math.ceil(2 * _MOVE / epsilon))
-    return Case("noisy-min", about, claim, inputs, run, 20_000)
+    return Case("noisy-min", about, claim, inputs, run, 20_000, 2000)
 
 
 def _run_noisy_min(slopes: IntArray, seed: int | None, *, scale: int) -> FloatArray:
@@ -122,7 +122,7 @@ def _count() -> Case:
     epsilon = 2.0
     about = "a clipped count, which a record moves from one end of its range to the other"
     claim = _pure(epsilon, PureRelease("a count", epsilon))
-    return Case("count", about, claim, (10, 25), partial(_run_count, epsilon=epsilon), 40_000)
+    return Case("count", about, claim, (10, 25), partial(_run_count, epsilon=epsilon), 40_000, 2000)
 
 
 def _run_count(value: int, seed: int | None, *, epsilon: float) -> FloatArray:
@@ -135,7 +135,7 @@ def _gaussian() -> Case:
     inputs = np.zeros(4, dtype=np.int64), np.full(4, _MOVE // 2)
     claim = _charged((GaussianRelease("four sums", noise),))
     run = partial(_run_gaussian, sigma=math.ceil(noise * _MOVE))
-    return Case("gaussian", "four sums, all of which a record moves", claim, inputs, run, 40_000)
+    return Case("gaussian", "four sums, all of which a record moves", claim, inputs, run, 40_000, 2000)
 
 
 def _run_gaussian(sums: IntArray, seed: int | None, *, sigma: int) -> FloatArray:
@@ -150,7 +150,7 @@ def _perturbed_minimum() -> Case:
     events = (PerturbedMinimum("a minimiser", _LINEAR_NOISE, 0.0), GaussianRelease("its gap", _GAP_NOISE))
     inputs = np.zeros(2), np.array([0.6, -0.8])
     about = "the minimiser of a perturbed objective; a record adds a gradient of length 1"
-    return Case("perturbed-minimum", about, _charged(events), inputs, _run_perturbed_minimum, 20_000)
+    return Case("perturbed-minimum", about, _charged(events), inputs, _run_perturbed_minimum, 20_000, 2000)
 
 
 def _run_perturbed_minimum(gradient: FloatArray, seed: int | None) -> FloatArray:
@@ -170,7 +170,7 @@ def _selections() -> Case:
     inputs = np.array([-_MOVE // 2]), np.array([_MOVE // 2])
     run = partial(_run_select_signed, eta=eta, times=_STEPS)
     about = f"{_STEPS} signs of one slope, which a record turns from slightly negative to slightly positive"
-    return Case("composed-selections", about, Claim(budget, events), inputs, run, 10_000)
+    return Case("composed-selections", about, Claim(budget, events), inputs, run, 10_000, 500)
 
 
 def _mixture() -> Case:
@@ -178,13 +178,13 @@ def _mixture() -> Case:
     budget = Budget(6.0, _DELTA)
 
     def events(scale: float) -> tuple[Event, ...]:
-        before, after = GaussianRelease("sums", 4 / scale), GaussianRelease("gradients", 8 / scale)
-        return (before, Repeated(Selection(scale / 4), 8), Repeated(after, 16))
+        before, after = GaussianRelease("sums", 4 / scale), GaussianRelease("gradients", 4 / scale)
+        return (before, Repeated(Selection(scale / 4), 8), Repeated(after, 4))
 
     scale = accounting.most_within(budget, events, 1.0)
-    about = "a sum, 8 choices and 16 further sums, all of which a record moves"
+    about = "a sum, 8 choices and 4 further sums, all of which a record moves"
     run = partial(_run_mixture, scale=scale)
-    return Case("composed-mixture", about, Claim(budget, events(scale)), (False, True), run, 10_000)
+    return Case("composed-mixture", about, Claim(budget, events(scale)), (False, True), run, 10_000, 500)
 
 
 def _run_mixture(there: bool, seed: int | None, *, scale: float) -> FloatArray:
@@ -192,7 +192,5 @@ def _run_mixture(there: bool, seed: int | None, *, scale: float) -> FloatArray:
     slopes = _signed(np.array([_MOVE // 2 if there else -_MOVE // 2]))
     before = mechanisms.gaussian(sums, math.ceil(4 / scale * _MOVE), source)
     signs = [mechanisms.select_signed(slopes, _MOVE, scale / 4, source)[1] for _ in range(8)]
-    after = [mechanisms.gaussian(sums, math.ceil(8 / scale * _MOVE), source)[0] for _ in range(16)]
+    after = [mechanisms.gaussian(sums, math.ceil(4 / scale * _MOVE), source)[0] for _ in range(4)]
     return np.array([float(before[0]), float(np.sum(signs)), float(np.sum(after))])
-
-
