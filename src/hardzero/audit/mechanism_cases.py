@@ -132,10 +132,13 @@ def _run_count(value: int, seed: int | None, *, epsilon: float) -> FloatArray:
 
 def _gaussian() -> Case:
     noise = 0.5
-    inputs = np.zeros(4, dtype=np.int64), np.full(4, _MOVE // 2)
+    # Some rise and some fall: sums that shared their noise would give the record away.
+    inputs = np.zeros(4, dtype=np.int64), np.array([1, -1, 1, -1]) * (_MOVE // 2)
     claim = _charged((GaussianRelease("four sums", noise),))
     run = partial(_run_gaussian, sigma=math.ceil(noise * _MOVE))
-    return Case("gaussian", "four sums, all of which a record moves", claim, inputs, run, 40_000, 2000)
+    return Case(
+        "gaussian", "four sums, of which a record raises two and lowers two", claim, inputs, run, 40_000, 2000
+    )
 
 
 def _run_gaussian(sums: IntArray, seed: int | None, *, sigma: int) -> FloatArray:
@@ -188,9 +191,10 @@ def _mixture() -> Case:
 
 
 def _run_mixture(there: bool, seed: int | None, *, scale: float) -> FloatArray:
-    source, sums = source_for(seed), Sensitive(np.array([_MOVE * int(there)]))
+    source, sigma = source_for(seed), math.ceil(4 / scale * _MOVE)
+    raised, lowered = (Sensitive(np.array([sign * _MOVE * int(there)])) for sign in (1, -1))
     slopes = _signed(np.array([_MOVE // 2 if there else -_MOVE // 2]))
-    before = mechanisms.gaussian(sums, math.ceil(4 / scale * _MOVE), source)
+    before = mechanisms.gaussian(raised, sigma, source)
     signs = [mechanisms.select_signed(slopes, _MOVE, scale / 4, source)[1] for _ in range(8)]
-    after = [mechanisms.gaussian(sums, math.ceil(4 / scale * _MOVE), source)[0] for _ in range(4)]
-    return np.array([float(before[0]), float(np.sum(signs)), float(np.sum(after))])
+    after = [mechanisms.gaussian(sums, sigma, source) for sums in (lowered, raised, lowered, raised)]
+    return np.concatenate([before, [np.sum(signs)], *after])

@@ -165,15 +165,14 @@ def show(outcomes: Outcomes) -> None:
         table.add_column(name, justify="right" if 0 < place < len(HEAD) - 1 else "left", no_wrap=True)
     for outcome in outcomes:
         table.add_row(*cells(outcome), style=None if outcome.passed else "bold red")
-    console = Console()
-    console.print(table, width=max(console.width, _WIDEST), soft_wrap=True, crop=False)
+    Console(width=max(Console().width, _WIDEST)).print(table)
     refuted = [outcome.name for outcome in outcomes if not outcome.passed]
     say(f"\n{verdict(len(outcomes), refuted)}\n{LEGEND}")
 
 
 LEGEND = (
-    "shown ε: a lower bound at the claim's δ. as Gaussian: the same if the noise were Gaussian. catches: the share of "
-    "the noise that would be caught with probability 0.9."
+    "shown ε: a lower bound at the claim's δ. as Gaussian: the same if the noise were Gaussian. catches: the share "
+    "of the noise that would be caught with probability 0.9."
 )
 
 
