@@ -57,7 +57,7 @@ def _select() -> Case:
     eta = 4.0
     inputs = np.zeros(1 + _OTHERS, dtype=np.int64), np.array([_MOVE, *(-_MOVE for _ in range(_OTHERS))])
     about = f"one of {1 + _OTHERS} candidates; a record raises its score and lowers all others"
-    return Case("select", about, _pure(eta, Selection(eta)), inputs, partial(_run_select, eta=eta), 40_000, 2000)
+    return Case("select", about, _pure(eta, Selection(eta)), inputs, partial(_run_select, eta=eta), 20_000, 2000)
 
 
 def _run_select(scores: IntArray, seed: int | None, *, eta: float) -> FloatArray:
@@ -78,7 +78,7 @@ def _select_signed() -> Case:
     inputs = np.array([-_MOVE // 2]), np.array([_MOVE // 2])
     about = "the sign of one slope, which a record turns from slightly negative to slightly positive"
     claim = _pure(eta, Selection(eta))
-    return Case("select-signed", about, claim, inputs, partial(_run_select_signed, eta=eta, times=1), 40_000, 2000)
+    return Case("select-signed", about, claim, inputs, partial(_run_select_signed, eta=eta, times=1), 20_000, 2000)
 
 
 def _run_select_signed(slopes: IntArray, seed: int | None, *, eta: float, times: int) -> FloatArray:
@@ -122,7 +122,7 @@ def _count() -> Case:
     epsilon = 2.0
     about = "a clipped count, which a record moves from one end of its range to the other"
     claim = _pure(epsilon, PureRelease("a count", epsilon))
-    return Case("count", about, claim, (10, 25), partial(_run_count, epsilon=epsilon), 40_000, 2000)
+    return Case("count", about, claim, (10, 25), partial(_run_count, epsilon=epsilon), 20_000, 2000)
 
 
 def _run_count(value: int, seed: int | None, *, epsilon: float) -> FloatArray:
@@ -137,7 +137,7 @@ def _gaussian() -> Case:
     claim = _charged((GaussianRelease("four sums", noise),))
     run = partial(_run_gaussian, sigma=math.ceil(noise * _MOVE))
     return Case(
-        "gaussian", "four sums, of which a record raises two and lowers two", claim, inputs, run, 40_000, 2000
+        "gaussian", "four sums, of which a record raises two and lowers two", claim, inputs, run, 20_000, 2000
     )
 
 
@@ -173,7 +173,7 @@ def _selections() -> Case:
     inputs = np.array([-_MOVE // 2]), np.array([_MOVE // 2])
     run = partial(_run_select_signed, eta=eta, times=_STEPS)
     about = f"{_STEPS} signs of one slope, which a record turns from slightly negative to slightly positive"
-    return Case("composed-selections", about, Claim(budget, events), inputs, run, 10_000, 500)
+    return Case("composed-selections", about, Claim(budget, events), inputs, run, 5_000, 500)
 
 
 def _mixture() -> Case:
@@ -187,7 +187,7 @@ def _mixture() -> Case:
     scale = accounting.most_within(budget, events, 1.0)
     about = "a sum, 8 choices and 4 further sums, all of which a record moves"
     run = partial(_run_mixture, scale=scale)
-    return Case("composed-mixture", about, Claim(budget, events(scale)), (False, True), run, 10_000, 500)
+    return Case("composed-mixture", about, Claim(budget, events(scale)), (False, True), run, 5_000, 500)
 
 
 def _run_mixture(there: bool, seed: int | None, *, scale: float) -> FloatArray:

@@ -126,7 +126,7 @@ def _fit_case(files: Files, name: str) -> Case:
     statement = FittedModel.from_json(fitted_file(files, True, 0).model).privacy
     claim = Claim(Budget(statement.epsilon, statement.delta), statement.events)
     quick = 100 if files.record in _QUICK else 0
-    return Case(name, about, claim, (False, True), partial(_run_fit, files=files), 3000, quick, "files")
+    return Case(name, about, claim, (False, True), partial(_run_fit, files=files), 800, quick, "files")
 
 
 def _run_fit(there: bool, seed: int | None, *, files: Files) -> FloatArray:
