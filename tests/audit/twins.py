@@ -151,7 +151,7 @@ TWINS = (
     Twin(one_seed_for_all_fits, {LASSO: 100, REFIT: 60, DENSE: 60}),
     Twin(one_noise_for_all_sums, {"gaussian": 100}),
     Twin(rows_not_clipped, {LASSO: 400, DENSE: 200}),
-    Twin(steps_for_the_price_of_one, {"composed-selections": 200, "composed-mixture": 200, REFIT: 200}),
+    Twin(steps_for_the_price_of_one, {"composed-selections": 200, "composed-mixture": 200, f"{DENSE}-20-steps": 150}),
     Twin(steps_for_the_root_of_their_price, {"composed-selections": 300}),
     Twin(types_by_one_record, {"read-text-for-a-number": 1, "read-beyond-bounds": 1}),
 )

@@ -116,6 +116,7 @@ FITS = (
     Fit("PrivateGreedyLogisticRegression", {"n_iter": 5}, others=30, n_classes=3),
     Fit("DensePrivateLogisticRegression", {"n_iter": 3}, others=30),
     Fit("DensePrivateLogisticRegression", {"n_iter": 3}, others=30, n_classes=3),
+    Fit("DensePrivateLogisticRegression", {"n_iter": 20}, others=30, runs=600, quick=0, note="20-steps"),
 )
 """With parameters that let an audit see most: few features, and few steps where later ones hide the record."""
 
