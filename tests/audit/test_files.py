@@ -40,14 +40,9 @@ def test_a_process_of_its_own_writes_the_same_model(folder):
     for seed in (1, 2):
         expected = fitted_file(files, True, seed).model
         output = folder / "by-process.json"
-        options = (
-            f"--method private-lasso --option n_iter=3 --epsilon 8 --delta 1e-5 --seed {seed} --force --no-ledger"
-        )
-        relation = f"--neighbours add-remove --public-rows {_OTHERS}"
-        subprocess.run(
-            [sys.executable, "-m", "hardzero", "fit", files.table(True), "--schema", files.schema, "-o", output]
-            + f"{options} {relation}".split(),
-            check=True,
-            capture_output=True,
-        )
+        options = f"--method private-lasso --option n_iter=3 --epsilon 8 --delta 1e-5 --seed {seed} --no-ledger"
+        options += f" --force --neighbours add-remove --public-rows {_OTHERS}"
+        given = [files.table(True), "--schema", files.schema, "-o", output]
+        command = [sys.executable, "-m", "hardzero", "fit", *given, *options.split()]
+        subprocess.run(command, check=True, capture_output=True)
         assert output.read_text() == expected

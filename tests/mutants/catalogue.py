@@ -2,6 +2,7 @@
 
 from . import (
     accounts,
+    audit,
     backends,
     baselines,
     evaluation,
@@ -30,6 +31,7 @@ MUTANTS = tuple(
             *reading.MUTANTS,
             *ledger.MUTANTS,
             *evaluation.MUTANTS,
+            *audit.MUTANTS,
         ),
         key=lambda mutant: not mutant.compiled,
     )
