@@ -28,14 +28,17 @@ def test_every_private_estimator_is_audited():
 def test_every_mechanism_is_audited():
     """Each is looked up in its module when a case runs, so that a call can be heard."""
     heard = set()
+
+    def noting(name, right):
+        def mechanism(*args, **options):
+            heard.add(name)
+            return right(*args, **options)
+
+        return mechanism
+
     with pytest.MonkeyPatch.context() as patch:
         for name in MECHANISMS:
-
-            def noting(*args, _name=name, _right=getattr(mechanisms, name), **options):
-                heard.add(_name)
-                return _right(*args, **options)
-
-            patch.setattr(mechanisms, name, noting)
+            patch.setattr(mechanisms, name, noting(name, getattr(mechanisms, name)))
         for case in own_cases():
             if case.group == "mechanisms":
                 case.run(case.inputs[1], 1)
