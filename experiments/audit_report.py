@@ -26,7 +26,7 @@ def outcome_of(row: Row) -> Outcome | ExactOutcome:
 
 
 def audited(results: Path) -> Content | None:
-    """All cases of the last long audit."""
+    """All cases of the audit whose result is kept."""
     path = results / "audit.json"
     if not path.exists():
         return None
