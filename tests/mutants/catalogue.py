@@ -2,6 +2,7 @@
 
 from . import (
     accounts,
+    audit,
     backends,
     baselines,
     bounds,
@@ -36,6 +37,7 @@ MUTANTS = tuple(
             *bounds.MUTANTS,
             *tuning.MUTANTS,
             *persons.MUTANTS,
+            *audit.MUTANTS,
         ),
         key=lambda mutant: not mutant.compiled,
     )

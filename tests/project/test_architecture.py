@@ -47,6 +47,7 @@ MAY_IMPORT = {
     ),
     "datasets": ("schema", "checks"),
     "reproduce": ("privacy", "data", "optim", "methods", "estimators", "datasets", "checks", "atomic", "version"),
+    "audit": ("privacy", "estimators", "evaluation", "model"),
     "cli": (
         *(
             "privacy",
@@ -62,7 +63,7 @@ MAY_IMPORT = {
             "readers",
             "model",
         ),
-        *("report", "datasets", "reproduce"),
+        *("report", "datasets", "reproduce", "audit"),
         *("checks", "atomic", "interrupts", "version"),
     ),
     "__main__": ("interrupts", "cli"),
@@ -195,7 +196,7 @@ def makers_of_sensitive_values():
     """Dotted names of the functions outside the core that wrap what they have computed from records."""
     for path in FILES:
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if layer_of(path) == "privacy":
+        if layer_of(path) in ("privacy", "audit"):  # an audit hands in made-up numbers, and nothing rests on it
             continue
         for node in ast.parse(path.read_text()).body:
             is_class = isinstance(node, ast.ClassDef)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ..version import __version__
-from . import bounds, demo, evaluate, ledger, model, planning, reproduce, schema, tuning
+from . import audit, bounds, demo, evaluate, ledger, model, planning, reproduce, schema, tuning
 from .options import spelled_out
 
 app = typer.Typer(
@@ -48,6 +48,7 @@ for command, example in (
     (model.inspect, "hardzero inspect model.json"),
     (model.export, "hardzero export model.json --output model.onnx"),
     (demo.demo, "hardzero demo --output demo"),
+    (audit.audit, "hardzero audit --quick"),
     (reproduce.reproduce, "hardzero reproduce table2 --trials 10 --jobs 2 --data splice --data phishing"),
 ):
     app.command(epilog=f"Example: {example}")(command)
