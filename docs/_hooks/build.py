@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gallery import GALLERY, gallery_files, gallery_section
+from gallery import GALLERY, gallery_files, gallery_section, overview
 from mathematics import Formulas
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -59,7 +59,7 @@ def _code_styles() -> str:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Fill in what is made from the package."""
-    for what, make in (("public names", public_names), ("commands", commands)):
+    for what, make in (("public names", public_names), ("commands", commands), ("examples", overview)):
         if (marker := f"<!-- generated: {what} -->") in markdown:
             markdown = markdown.replace(marker, make())
     return markdown

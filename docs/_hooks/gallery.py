@@ -15,6 +15,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -29,12 +30,6 @@ _CACHE = _ROOT / ".cache" / "gallery"
 _PACKAGE = Path(hardzero.__file__).parent
 _SOURCES = (".py", ".pyx", ".hpp")
 _OTHERS = ("numpy", "scipy", "scikit-learn", "matplotlib", "dask")
-_INTRODUCTION = """# Examples
-
-Scripts that run alone, each in a few seconds: `python examples/plot_planning.py`. The pages show what they printed
-and drew when this site was built. Tables are made up, or the bundled sample of UCI Adult. Where a text depends on a
-figure the noise comes from a seed, and such a fit is [not private](../sharp-edges.md): do not copy `random_state`.
-"""
 
 
 @dataclass(frozen=True)
@@ -58,6 +53,7 @@ def scripts() -> list[Path]:
     return sorted((_ROOT / "examples").glob("plot_*.py"))
 
 
+@cache
 def examples() -> list[Example]:
     """Return all examples with what they gave, run where that is not known, one on each processor."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -74,10 +70,9 @@ def gallery_section() -> list[dict[str, str]]:
 
 
 def gallery_files() -> dict[str, str]:
-    """Return pages and pictures by their paths."""
-    found = examples()
-    files = {f"{GALLERY}/index.md": _overview(found)}
-    for example in found:
+    """Return pages of examples and their pictures, by their paths."""
+    files = {}
+    for example in examples():
         files[f"{GALLERY}/{example.page}"] = _page(example)
         files |= {f"{GALLERY}/{name}": svg for name, svg in example.pictures.items()}
     return files
@@ -135,12 +130,12 @@ def _page(example: Example) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _overview(found: list[Example]) -> str:
-    """First picture, title and introduction of every example."""
+def overview() -> str:
+    """Return first picture, title and introduction of every example."""
     entries = []
-    for example in found:
+    for example in examples():
         name, words = next(picture for cell in example.cells for picture in cell.pictures)
         sentence = " ".join(example.introduction.split())
         picture, title = f"[![{words}]({name})]({example.page})", f"**[{example.title}]({example.page})**"
         entries.append(f"- {picture}\n\n    {title}\n\n    {sentence}")
-    return f'{_INTRODUCTION}\n<div class="gallery" markdown="1">\n\n' + "\n\n".join(entries) + "\n\n</div>\n"
+    return '<div class="gallery" markdown="1">\n\n' + "\n\n".join(entries) + "\n\n</div>\n"
