@@ -36,7 +36,6 @@ from hardzero import (
     paper_iterations,
 )
 from hardzero.model.statement import PrivacyStatement, WeakGuaranteeWarning
-from hardzero.privacy.accounting import Accountant, spent
 from hardzero.privacy.budget import Neighbours
 from hardzero.reproduce.rows import Trial
 from hardzero.reproduce.trials import Runner
@@ -111,23 +110,6 @@ def detected_interval(inside: FloatArray, outside: FloatArray) -> Interval:
     return float(low), float(high)
 
 
-def bounds(privacy: PrivacyStatement, accountant: Accountant) -> tuple[float, float]:
-    """What no attack can exceed: success on members and others alike, and members found with 1 % false alarms.
-
-    Every (ε, δ) that the releases satisfy gives a bound; the smallest of many is reported.
-    """
-    if not math.isfinite(privacy.epsilon):
-        return 1.0, 1.0
-    successes, detections = [], []
-    for delta in np.logspace(-7, math.log10(0.9), 25).tolist():
-        unlikelier = math.exp(-spent(privacy.events, delta, accountant).epsilon)
-        successes.append((1 + unlikelier * delta) / (1 + unlikelier))
-        detections.append(1 - unlikelier * (1 - delta - FALSE_ALARMS))
-        if unlikelier > 0:
-            detections.append(FALSE_ALARMS / unlikelier + delta)
-    return min(successes), min(detections)
-
-
 def work(trial: Trial) -> dict[str, Any]:
     """Attack models of one kind."""
     warnings.simplefilter("ignore", WeakGuaranteeWarning)
@@ -138,15 +120,12 @@ def work(trial: Trial) -> dict[str, Any]:
     right = int(np.sum((found > 0) == member))
     interval = binomtest(right, len(member)).proportion_ci(method="exact")
     privacy = every[0][1]
-    success_bound, detected_bound = bounds(privacy, "pure" if trial.method == PUBLISHED else "exact")
     return {
         "epsilon": privacy.epsilon if math.isfinite(privacy.epsilon) else None,
         "success": right / len(member),
         "success_interval": [interval.low, interval.high],
-        "success_bound": success_bound,
         "detected": detected(found[member], found[~member]),
         "detected_interval": list(detected_interval(found[member], found[~member])),
-        "detected_bound": detected_bound,
     }
 
 
