@@ -30,11 +30,11 @@ with (people / "adult.csv").open() as file:
 # %%
 # ## What is public
 # The schema was written from the code book: bounds of numbers, lists of categories, the classes. `hardzero schema
-# init` writes a template. Here numbers act by steps, so that their effects may bend.
+# init` writes a template.
 
-schema = load_schema(people / "adult.toml").with_steps()
+schema = load_schema(people / "adult.toml")
 age = schema.columns[0]
-print(f"{age.name} lies between {age.lower:g} and {age.upper:g} {age.unit}, with {len(age.cuts)} possible steps")
+print(f"{age.name} lies between {age.lower:g} and {age.upper:g} {age.unit}")
 
 # %%
 # ## What will it be worth?
@@ -46,14 +46,16 @@ print(f"expected accuracy: {forecast.accuracy.private:.0%}, by guessing {forecas
 
 # %%
 # ## Fit
-# Rows are encoded by the schema alone, one by one. ε = 1 pays for everything that the model says, intervals too.
+# Rows are encoded by the schema alone, one by one. Numbers act by steps, so that their effects may bend. ε = 1 pays
+# for everything that the model says.
 
-encoder = SchemaEncoder(schema)
+curved = schema.with_steps()
+encoder = SchemaEncoder(curved)
 X, y = read_encoded(open_table(people / "adult.csv"), encoder)
 estimator = SparsePrivateLogisticRegression(
     epsilon=1.0, bounds=encoder.bounds, classes=schema.target.classes, variables=encoder.variables
 )
-model = FittedModel.from_estimator(estimator.fit(X, y), schema, assumed_public=["the schema"])
+model = FittedModel.from_estimator(estimator.fit(X, y), curved, assumed_public=["the schema"])
 print(estimator.privacy_)
 
 # %%
