@@ -21,6 +21,7 @@ from typing import Any
 import additive
 import bounds
 import evaluation
+import membership
 import persons
 import planner
 import reliability
@@ -54,6 +55,7 @@ def works() -> dict[str, Work]:
         files[f"evaluation-{study}.jsonl"] = work
     for study in ("near", "worth"):
         files[f"bounds-{study}.jsonl"] = partial(bounds.work, study)
+    files[membership.FILE] = membership.work
     files |= {"planner-found.jsonl": planner.found_work, "planner-shapes.jsonl": planner.shapes_work}
     files["tuning.jsonl"] = tuning.work
     for study in persons.STUDIES:

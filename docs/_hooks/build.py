@@ -1,4 +1,4 @@
-"""What the documentation needs beyond Markdown: formulas, pages made from the package, colours of code, a search."""
+"""What the documentation needs beyond Markdown: formulas, pages made from the package and from examples, a search."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gallery import GALLERY, gallery_files, gallery_section, overview
 from mathematics import Formulas
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -26,17 +27,17 @@ _COLOURS = {"light": "xcode", "dark": "github-dark"}
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Add the formulas to Markdown, and the generated pages to the navigation."""
     config.markdown_extensions.append(Formulas())  # type: ignore[arg-type]
-    config.nav = _with_api(config.nav)
+    config.nav = _completed(config.nav, {f"{API}/": _api_section(), f"{GALLERY}/": gallery_section()})
     return config
 
 
-def _with_api(nav: Any) -> Any:
-    """Return the navigation with the overview of the API replaced by all of its pages."""
+def _completed(nav: Any, sections: dict[str, list[Any]]) -> Any:
+    """Return the navigation with the folders of generated pages replaced by all of their pages."""
     if isinstance(nav, list):
-        return [_with_api(entry) for entry in nav]
+        return [_completed(entry, sections) for entry in nav]
     if isinstance(nav, dict):
-        return {title: _api_section() if entry == f"{API}/" else _with_api(entry) for title, entry in nav.items()}
-    return nav
+        return {title: _completed(entry, sections) for title, entry in nav.items()}
+    return sections.get(nav, nav)
 
 
 def _api_section() -> list[Any]:
@@ -46,7 +47,7 @@ def _api_section() -> list[Any]:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and styles that are made here."""
-    for path, content in {**api_pages(), "css/code.css": _code_styles()}.items():
+    for path, content in {**api_pages(), **gallery_files(), "css/code.css": _code_styles()}.items():
         files.append(File.generated(config, path, content=content))
     return files
 
@@ -58,7 +59,7 @@ def _code_styles() -> str:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Fill in what is made from the package."""
-    for what, make in (("public names", public_names), ("commands", commands)):
+    for what, make in (("public names", public_names), ("commands", commands), ("examples", overview)):
         if (marker := f"<!-- generated: {what} -->") in markdown:
             markdown = markdown.replace(marker, make())
     return markdown

@@ -22,7 +22,7 @@ import hardzero
 from ..browser import CONTRAST, needs_browser, running_browser
 
 ROOT = Path(__file__).parents[2]
-NEEDED = ("mkdocs", "math_core", "pygments", "typer")
+NEEDED = ("dask", "math_core", "matplotlib", "mkdocs", "pygments", "sqlalchemy", "typer")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 needs_mkdocs = pytest.mark.skipif(bool(MISSING), reason=f"needs pip install 'hardzero[docs]': {', '.join(MISSING)}")
 pytestmark = needs_mkdocs
@@ -94,7 +94,21 @@ def pages(site):
 def test_every_page_of_the_repository_is_on_the_site(pages):
     written = {str(path.relative_to(ROOT / "docs").with_suffix(".html")) for path in (ROOT / "docs").rglob("*.md")}
     assert written <= set(pages)
-    assert {f"api/{name}.html" for name in hardzero.__all__} == set(pages) - written
+    examples = [path.stem.removeprefix("plot_") for path in (ROOT / "examples").glob("plot_*.py")]
+    made = {f"examples/{name}.html" for name in examples}
+    assert {f"api/{name}.html" for name in hardzero.__all__} | made == set(pages) - written
+
+
+def test_every_example_is_in_the_gallery_with_its_code_output_and_picture(site, pages):
+    overview = (site / "examples" / "index.html").read_text(encoding="utf-8")
+    for script in (ROOT / "examples").glob("plot_*.py"):
+        name = f"{script.stem.removeprefix('plot_')}.html"
+        page = (site / "examples" / name).read_text(encoding="utf-8")
+        pictures = [target for target in pages[f"examples/{name}"].loads if target.endswith(".svg")]
+        assert any(f'src="{picture}"' in overview for picture in pictures[1:]), name  # the first is the site's icon
+        assert f'href="{name}"' in overview
+        assert page.count('class="codehilite"') >= 3, name
+        assert not re.search(r'alt=""', page), "a picture needs a title, for those who cannot see it"
 
 
 def test_no_raw_markup_is_left(pages):
@@ -271,7 +285,14 @@ def address(site):
         server.shutdown()
 
 
-BROWSED = ["index.html", "proofs/losses.html", "api/SparsePrivateLogisticRegression.html", "cli.html"]
+BROWSED = [
+    "index.html",
+    "examples/index.html",
+    "examples/intervals.html",
+    "proofs/losses.html",
+    "api/SparsePrivateLogisticRegression.html",
+    "cli.html",
+]
 
 
 @needs_browser

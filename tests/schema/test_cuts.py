@@ -1,6 +1,5 @@
 """Steps at public cut points: where they lie, what cells become of them, and what a schema may ask for."""
 
-import doctest
 import math
 from dataclasses import replace
 from itertools import pairwise
@@ -14,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import hardzero.schema.cuts
 from hardzero.readers import open_table, read_encoded
 from hardzero.readers.check import check_table
 from hardzero.schema import cells
@@ -50,10 +48,6 @@ def encoded(column, values, missing="zero"):
 
 
 # --- Where cut points lie ----------------------------------------------------------------------------------------
-
-
-def test_docstring_examples():
-    assert doctest.testmod(hardzero.schema.cuts).failed == 0
 
 
 bounds = st.tuples(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12)).filter(lambda pair: abs(pair[0] - pair[1]) > 1e-6)

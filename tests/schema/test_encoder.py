@@ -1,6 +1,5 @@
 """Tables become matrices by the schema alone, whatever holds them, and in batches as in one piece."""
 
-import doctest
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,6 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-import hardzero.schema.encoder
 from hardzero import LassoLogisticRegression
 from hardzero.schema.cells import EncodingError
 from hardzero.schema.columns import Boolean, Categorical, Numeric, Ordered, Schema, Target
@@ -47,10 +45,6 @@ def only(column, missing="zero"):
 
 def encoded(column, cells, missing="zero"):
     return only(column, missing).transform({column.name: cells}).toarray().tolist()
-
-
-def test_docstring_examples():
-    assert doctest.testmod(hardzero.schema.encoder).failed == 0
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

@@ -68,7 +68,7 @@ class Ledger:
 
     Examples
     --------
-    >>> Ledger("people.db", "people", cap=Budget(3.0, 1e-6))  # doctest: +SKIP
+    >>> ledger = Ledger("people.db", "people", cap=Budget(3.0, 1e-6))  # a file is made by its first use
     """
 
     url: str
