@@ -87,12 +87,17 @@ class Server:
         threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         self._process = subprocess.Popen(
-            [environment.python(), script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=kept | threads
-        )  # fmt: skip
+            [environment.python(), script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=kept | threads,
+        )
 
     def ask(self, arrays: Path, **request: Any) -> dict[str, Any]:
         """Have one model fitted."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"arrays": str(arrays), **request}) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
