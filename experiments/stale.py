@@ -20,6 +20,7 @@ from typing import Any
 
 import additive
 import evaluation
+import others
 import planner
 import reliability
 import select_refit
@@ -49,6 +50,8 @@ def works() -> dict[str, Work]:
         files[f"additive-{study}.jsonl"] = files[f"additive-{study}-tuning.jsonl"] = partial(additive.work, study)
     for study, (_, work) in evaluation.STUDIES.items():
         files[f"evaluation-{study}.jsonl"] = work
+    files |= {f"others-{study}.jsonl": others.work for study in ("linear", "tuning", "curved")}
+    files["others-claim.jsonl"] = others.claim_work
     files |= {"planner-found.jsonl": planner.found_work, "planner-shapes.jsonl": planner.shapes_work}
     for name in (experiments.TABLES, experiments.SYNTHETIC, experiments.KDD99):
         files[f"reproduce/{name}"] = experiments.work
