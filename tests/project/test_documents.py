@@ -13,11 +13,15 @@ from hardzero.estimators import select_refit
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SCRIPTS = [
+    path for folder in ("benchmarks", "experiments", "tools") for path in sorted((ROOT / folder).rglob("*.py"))
+]
 NAMING_PATHS = [
     *PAGES,
     ROOT / "Makefile",
     *sorted((ROOT / ".github").rglob("*.yml")),
-    *(path for folder in ("benchmarks", "experiments", "tools") for path in sorted((ROOT / folder).rglob("*.py"))),
+    # Folders with a dot hold environments of other packages.
+    *(path for path in SCRIPTS if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)),
 ]
 ABOUT_THE_SOURCE = [ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md", ROOT / "docs" / "trusted-base.md"]
 MADE_BY_MAKE = {"site/"}
