@@ -4,7 +4,7 @@ linear   public tables at ε = 0.5, 1 and 4, each package with plain settings an
 curved   simulated tables on which lines must fail: a bend, and two columns of which neither tells anything alone
 claim    does diffprivlib keep its ε where rows are long? Many fits of two rows, one of which is replaced
 
-Run:    HARDZERO_DATA=… .venv/bin/python experiments/others.py        (about 20 minutes)
+Run:    HARDZERO_DATA=… .venv/bin/python experiments/others.py        (about 30 minutes on a busy machine)
 Tables: .venv/bin/python experiments/others_report.py                 (writes docs/others.md)
 
 Every other package runs in an environment of its own, made in experiments/.others at the first run: 7 GB, nearly all
