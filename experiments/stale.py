@@ -22,6 +22,7 @@ import additive
 import bounds
 import evaluation
 import membership
+import others
 import persons
 import planner
 import reliability
@@ -56,6 +57,8 @@ def works() -> dict[str, Work]:
     for study in ("near", "worth"):
         files[f"bounds-{study}.jsonl"] = partial(bounds.work, study)
     files[membership.FILE] = membership.work
+    files |= {f"others-{study}.jsonl": others.work for study in ("linear", "tuning", "curved")}
+    files["others-claim.jsonl"] = others.claim_work
     files |= {"planner-found.jsonl": planner.found_work, "planner-shapes.jsonl": planner.shapes_work}
     files["tuning.jsonl"] = tuning.work
     for study in persons.STUDIES:

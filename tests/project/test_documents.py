@@ -11,15 +11,17 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SCRIPTS = [
+    path
+    for folder in ("benchmarks", "examples", "experiments", "tools")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+]
 NAMING_PATHS = [
     *PAGES,
     ROOT / "Makefile",
     *sorted((ROOT / ".github").rglob("*.yml")),
-    *(
-        path
-        for folder in ("benchmarks", "examples", "experiments", "tools")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-    ),
+    # Folders with a dot hold environments of other packages.
+    *(path for path in SCRIPTS if not any(part.startswith(".") for part in path.relative_to(ROOT).parts)),
 ]
 SOURCE = sorted((ROOT / "src" / "hardzero").rglob("*.py"))
 ABOUT_THE_SOURCE = [ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md", ROOT / "docs" / "trusted-base.md"]
