@@ -52,7 +52,9 @@ def test_a_quick_audit_of_everything_passes():
     assert answer.exit_code == 0
     assert found["passed"]
     assert len(found["cases"]) > 40
-    assert {case["group"] for case in found["cases"]} == {"mechanisms", "estimators", "evaluation", "files"}
+    assert {case["group"] for case in found["cases"]} == {
+        *("mechanisms", "estimators", "persons", "evaluation", "tuning", "files")
+    }
 
 
 def test_a_table_and_a_picture(tmp_path):

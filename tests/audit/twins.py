@@ -16,8 +16,10 @@ import pytest
 from hardzero.audit import audit
 from hardzero.audit.estimator_cases import FITS, evaluation_cases, fit_case
 from hardzero.audit.mechanism_cases import mechanism_cases
+from hardzero.audit.person_cases import person_cases
 from hardzero.cli.actions.file_cases import file_cases
 from hardzero.data import bounded
+from hardzero.data.persons import Persons
 from hardzero.estimators import _private, named
 from hardzero.methods import rows
 from hardzero.privacy import accounting, events, mechanisms, randomness
@@ -89,6 +91,12 @@ def rows_not_clipped(patch: Patch) -> None:
     )
 
 
+def persons_with_many_voices(patch: Patch) -> None:
+    """Each row is clipped, and a person is not."""
+    patch.setattr(Persons, "divided", lambda self, codes: codes)
+    patch.setattr(Persons, "tally", lambda self, cells, size, whole: whole * np.bincount(cells, minlength=size))
+
+
 def steps_for_the_price_of_one(patch: Patch) -> None:
     patch.setattr(events.Repeated, "cost", property(lambda self: self.event.cost))
     right = accounting.stretches
@@ -153,6 +161,7 @@ TWINS = (
     Twin(rows_not_clipped, {LASSO: 400, DENSE: 200}),
     Twin(steps_for_the_price_of_one, {"composed-selections": 200, "composed-mixture": 200, f"{DENSE}-20-steps": 150}),
     Twin(steps_for_the_root_of_their_price, {"composed-selections": 300}),
+    Twin(persons_with_many_voices, {f"{REFIT}-persons": 200}),
     Twin(types_by_one_record, {"read-text-for-a-number": 1, "read-beyond-bounds": 1}),
 )
 
@@ -162,7 +171,15 @@ def case_named(name: str, folder: Path, runs: int):
     fits = [fit for fit in FITS if fit.name == name]
     if fits:
         return replace(fit_case(fits[0]), quick=runs)
-    others = file_cases(folder) if name.startswith(("read", "file")) else [*mechanism_cases(), *evaluation_cases()]
+    others = (
+        file_cases(folder)
+        if name.startswith(("read", "file"))
+        else [
+            *mechanism_cases(),
+            *evaluation_cases(),
+            *person_cases(),
+        ]
+    )
     (case,) = (case for case in others if case.name == name)
     return replace(case, quick=runs) if hasattr(case, "quick") else case
 

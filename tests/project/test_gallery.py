@@ -27,6 +27,7 @@ PROMISED = {
     "intervals": "10 of them reliable",  # the text speaks of the fit of this seed
     "ledger": "nothing is wrong",
     "membership": "not private    right 100 % of the time",
+    "persons": "all rows of one person count or are empty",
     "planning": "called reliable with probability 0.9",
     "published": "asked for ε = 1, replace-one: guaranteed ε = 1.5",
 }

@@ -147,10 +147,16 @@ def fit_case(fit: Fit) -> Case:
 
 
 def _run_fit(table: Table, seed: int | None, *, fit: Fit) -> FloatArray:
-    return _numbers_of(fit.build(seed).fit(*table))
+    return numbers_of(fit.build(seed).fit(*table))
 
 
-def _numbers_of(model: Any) -> FloatArray:
+def numbers_of(model: Any) -> FloatArray:
+    """Return what a fitted estimator tells, as numbers.
+
+    Privacy
+    -------
+    Post-processing.
+    """
     told = getattr(model, "inference_", None)
     # Where a method tells how sure it is, it does so on either input or on none: that follows from its plan.
     return released_numbers(model.coef_, model.intercept_, () if told is None else told.standard_error)
@@ -221,4 +227,4 @@ def _holdout_case() -> Case:
 
 def _run_holdout(table: Table, seed: int | None, *, fit: Fit) -> FloatArray:
     model, found = fit_and_evaluate(fit.build(seed), *table, holdout=0.5)
-    return np.concatenate([_numbers_of(model), _counts_of(found)])
+    return np.concatenate([numbers_of(model), _counts_of(found)])
