@@ -25,7 +25,7 @@ def visits(patients, seed):
 
 
 X, y, patients = visits(3000, seed=0)
-new_X, new_y, _ = visits(1000, seed=1)
+others, outcomes, _ = visits(1000, seed=1)
 model = SparsePrivateLogisticRegression(1.0, bounds=(-1, 1), classes=[0, 1], random_state=0)
 model.fit(X, y, groups=patients)
 print(model.privacy_)
@@ -48,7 +48,7 @@ def area(epsilon, *, naive):
         budget, delta = (epsilon / 20, 1e-8) if naive else (epsilon, 1e-5)
         fitted = SparsePrivateLogisticRegression(budget, delta, bounds=(-1, 1), classes=[0, 1], random_state=seed)
         fitted.fit(X, y, groups=None if naive else patients)
-        areas.append(100 * roc_auc_score(new_y, fitted.decision_function(new_X)))
+        areas.append(100 * roc_auc_score(outcomes, fitted.decision_function(others)))
     return np.mean(areas)
 
 
