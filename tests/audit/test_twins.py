@@ -1,7 +1,7 @@
 """Every broken twin fails the audit, and the library as it is passes where they fail.
 
-Seeds are fixed. A twin is listed with runs that catch it with probability 0.9 or more (`python -m tests.audit.power`
-measures that); the library would fail one of these tests with probability 0.001 if its seed were drawn at random.
+Seeds are fixed. docs/audit.md has how often each twin is caught with others, measured by `python -m tests.audit.power`;
+the library would fail one of these tests with probability 0.001 at most if its seed were drawn at random.
 """
 
 import pytest

@@ -138,4 +138,7 @@ def test_the_command_knows_every_result_file():
         [sys.executable, "-c", script], cwd=ROOT / "experiments", capture_output=True, text=True, check=True
     )
     folder = ROOT / "experiments" / "results"
-    assert set(out.stdout.split()) == {path.relative_to(folder).as_posix() for path in folder.rglob("*.jsonl")}
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*.jsonl")}
+    assert set(out.stdout.split()) == found - {
+        "audit-power.jsonl"
+    }  # written by the tests' own twins, whole each time
