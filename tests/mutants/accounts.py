@@ -342,7 +342,7 @@ MUTANTS = (
     Mutant(
         "an-attribute-from-the-records",
         "the number of rows of each class, for convenience",
-        _BASE,
+        "estimators/_classifier.py",
         "        self.classes_ = classes\n",
         "        self.classes_ = classes\n        self.class_count_ = np.unique(y, return_counts=True)[1]\n",
         (replayed(SELECT_REFIT),),

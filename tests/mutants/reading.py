@@ -336,7 +336,7 @@ MUTANTS = (
     Mutant(
         "classes-not-required",
         "a label that one record has would show whether it is there",
-        "estimators/_linear.py",
+        "estimators/_classifier.py",
         "required=self._states_classes",
         "required=False",
         ("tests/estimators/test_input.py::test_private_classifiers_want_classes_and_say_what_to_do",),

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import abc
-import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import checks, kernels
-from ..backends.collections import Collection, is_collection, lazy_on_collections
-from ..data.bounded import BoundedData, Bounds, FloatArray, Table
+from .. import kernels
+from ..backends.collections import Collection, is_collection
+from ..data.bounded import BoundedData, Bounds, FloatArray
 from ..data.persons import Persons
 from ..data.stacked import StackedData
 from ..ledger.units import Unit
-from ..model.prediction import LinearPredictions, linear_margins
+from ..model.prediction import linear_margins
 from ..model.statement import PrivacyStatement, warn_if_weak
 from ..optim import progress
 from ..optim.descent import descent_unit, refuse_more_rows
 from ..optim.frank_wolfe import Weights
-from ..optim.losses import Loss, Squared
+from ..optim.losses import Loss
 from ..optim.problem import AnyProblem, Problem, ScatteredProblem
-from . import MODULES, _input, _labels, named
-from ._parameters import documented
-from ._persons import counted_as, read_persons, refuse_unequal
-from ._scattered import ClassReader, KeptRows, NumberReader, class_loss, class_targets, scattered_problem
+from . import MODULES, _input, named
+from ._persons import counted_as, read_persons
+from ._scattered import KeptRows, scattered_problem
 
 if TYPE_CHECKING:
     from ..model import FittedModel
@@ -231,241 +229,3 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         from ..model.presentation import summary  # noqa: PLC0415 - fits do not need it
 
         return summary(self._released(feature_names))
-
-
-class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ignore[misc]  # scikit-learn is untyped
-    """A linear classifier: binary with one row of weights, multinomial with one for each class."""
-
-    classes: Any
-    _most_classes = math.inf
-    _states_classes = False
-
-    @documented
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Fit the model.
-
-        {rows}
-        y : array of shape (n_rows,)
-            Labels.
-        {groups}
-
-        {fitted_self}
-        """
-        persons = self._persons(X, groups)
-        self._look_ahead(X, persons)
-        if is_collection(X):
-            return self._fit_collection(self._collected(X, y))
-        rows = self._checked(X, _input.read_rows(X), reset=True)
-        return self._fit_rows(rows, rows.shape, y, persons)
-
-    @documented
-    def fit_table(
-        self,
-        data: Table,
-        y: Any,
-        feature_names: Sequence[str] | None = None,
-        *,
-        coded: bool = False,
-        groups: Any = None,
-    ) -> Self:
-        """Fit rows that are within their bounds already, such as a stacked table too large for one array.
-
-        Parameters
-        ----------
-        data : BoundedData or StackedData
-            Rows scaled to [-1, 1]; ``bounds`` must be (-1, 1), because weights are given in these units.
-        y : array of shape (n_rows,)
-            Labels, or their places in ``classes``.
-        feature_names : sequence of str, optional
-            Names of the features.
-        coded : bool, default=False
-            Whether y holds, in place of each label, its place in ``classes`` as they are listed, counted from 0: long
-            tables need not hold their labels as text. ``classes_`` then has the order of ``classes``.
-        {groups}
-
-        {fitted_self}
-        """
-        persons = self._persons(data, groups)
-        self._look_ahead(data, persons)
-        self._note_scaled(data.n_features, feature_names)
-        return self._fit_rows(data, (data.n_rows, data.n_features), y, persons, coded=coded)
-
-    @documented
-    def fit_kept(self, rows: KeptRows, feature_names: Sequence[str] | None = None) -> Self:
-        """Fit rows that workers of a Dask cluster keep already, within their bounds, with places in ``classes``.
-
-        Parameters
-        ----------
-        rows : KeptRows
-            Rows scaled to [-1, 1]; ``bounds`` must be (-1, 1), because weights are given in these units.
-        feature_names : sequence of str, optional
-            Names of the features.
-
-        {fitted_self}
-        """
-        self._look_ahead(rows)
-        self._refuse_scattered()
-        self._note_scaled(rows.n_features, feature_names)
-        classes = _labels.listed_classes(self.classes)
-        return self._fit_targets(rows, (rows.n_rows, rows.n_features), None, classes, _labels.GIVEN)
-
-    def _fit_rows(
-        self, X: Any, shape: tuple[int, int], y: Any, persons: Persons | None = None, *, coded: bool = False
-    ) -> Self:
-        """Fit checked rows, an array or a table, and present the result."""
-        refuse_unequal(persons, shape[0], y)
-        labels = _labels.read_labels(y, shape[0], type(self).__name__)
-        if coded:
-            encoded = _labels.coded_labels(labels, self.classes)
-        else:
-            encoded = _labels.encode_labels(labels, self.classes, required=self._states_classes)
-        targets = class_targets(encoded.places, len(encoded.classes))
-        return self._fit_targets(X, shape, targets, encoded.classes, encoded.source, persons)
-
-    def _fit_collection(self, rows: Collection) -> Self:
-        """Fit parts of a table where they are: labels are read there, so that classes have to be stated."""
-        classes = _labels.stated_classes(self.classes)
-        reader = ClassReader(self.classes, type(self).__name__)
-        return self._fit_targets(rows, (rows.n_rows, rows.n_features), reader, classes, _labels.GIVEN)
-
-    def _fit_targets(
-        self,
-        X: Any,
-        shape: tuple[int, int],
-        targets: Any,
-        classes: Any,
-        source: str,
-        persons: Persons | None = None,
-    ) -> Self:
-        """Fit checked rows and targets, and present the result."""
-        if len(classes) > self._most_classes:
-            raise ValueError(
-                f"Only binary classification is supported. The target has {len(classes)} classes; "
-                "use SparsePrivateLogisticRegression, or fit one class against the rest"
-            )
-        fitted, plan = self._solve(X, targets, class_loss(len(classes)), persons)
-        counted, unit = counted_as(persons, shape[0])
-        public = (self._size_in_words(counted, shape[1], unit), "the bounds of the features", source)
-        self.classes_ = classes
-        self.coef_ = fitted.coef
-        self.intercept_ = fitted.intercept
-        self.support_ = np.flatnonzero(np.any(fitted.coef != 0, axis=0))
-        self._note_evidence(fitted)
-        self._state(plan, public, counted, unit)
-        return self
-
-    decision_function = lazy_on_collections(LinearPredictions.decision_function)
-    predict_proba = lazy_on_collections(LinearPredictions.predict_proba)
-
-    @lazy_on_collections
-    @documented
-    def predict(self, X: Any) -> Any:
-        """Return the likeliest class of each row.
-
-        {predicted}
-        """
-        places = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[places]
-
-    @documented
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows whose class is predicted.
-
-        {scored}
-        """
-        predicted = np.asarray(self.predict(X))
-        labels = _labels.read_labels(y, len(predicted), type(self).__name__)
-        _labels.refuse_other_labels(labels, self.classes_)
-        return float(np.average(labels == predicted, weights=sample_weight))
-
-
-class BinaryClassifier(LinearClassifier):
-    """A linear classifier for two classes only."""
-
-    _most_classes = 2
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-
-class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-learn is untyped
-    """A linear model of a bounded number."""
-
-    target_bounds: Any
-    radius: Any
-
-    @documented
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Fit the model.
-
-        {rows}
-        y : array of shape (n_rows,)
-            Numbers; clipped to ``target_bounds`` in the same way.
-        {groups}
-
-        {fitted_self}
-        """
-        persons = self._persons(X, groups)
-        self._look_ahead(X, persons)
-        if is_collection(X):
-            parts = self._collected(X, y)
-            return self._fit_targets(parts, (parts.n_rows, parts.n_features), self._reader())
-        rows = self._checked(X, _input.read_rows(X), reset=True)
-        refuse_unequal(persons, rows.shape[0], y)
-        return self._fit_targets(rows, rows.shape, self._reader()(y, rows.shape[0]), persons)
-
-    @documented
-    def fit_kept(self, rows: KeptRows, feature_names: Sequence[str] | None = None) -> Self:
-        """Fit rows that workers of a Dask cluster keep already, within their bounds, as targets are within theirs.
-
-        Parameters
-        ----------
-        rows : KeptRows
-            Rows scaled to [-1, 1]; ``bounds`` must be (-1, 1), because weights are given in these units.
-        feature_names : sequence of str, optional
-            Names of the features.
-
-        {fitted_self}
-        """
-        self._look_ahead(rows)
-        self._refuse_scattered()
-        self._note_scaled(rows.n_features, feature_names)
-        return self._fit_targets(rows, (rows.n_rows, rows.n_features), None)
-
-    def _fit_targets(self, rows: Any, shape: tuple[int, int], targets: Any, persons: Persons | None = None) -> Self:
-        """Fit checked rows and targets, and present the result."""
-        fitted, plan = self._solve(rows, targets, Squared(checks.positive("radius", self.radius)), persons)
-        counted, whom = counted_as(persons, shape[0])
-        unit = self._reader().unit
-        self.coef_ = fitted.coef[0] * unit
-        self.intercept_ = float(fitted.intercept[0]) * unit
-        self.support_ = np.flatnonzero(self.coef_)
-        public = (self._size_in_words(counted, shape[1], whom), "the bounds of the features and of the target")
-        self._state(plan, public, counted, whom)
-        return self
-
-    def _reader(self) -> NumberReader:
-        return NumberReader(Bounds.parse(self.target_bounds, 1, "target_bounds"), type(self).__name__)
-
-    @lazy_on_collections
-    @documented
-    def predict(self, X: Any) -> FloatArray:
-        """Return w·x + b for each row.
-
-        {predicted}
-        """
-        return self._margins(X)[:, 0]
-
-    @documented
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R², the share of the target's variance that is predicted.
-
-        {scored}
-        """
-        from sklearn.metrics import r2_score  # noqa: PLC0415 - slow to load, and fits do not need it
-
-        predicted = np.asarray(self.predict(X))
-        target = _input.read_target(y, len(predicted), type(self).__name__)
-        return float(r2_score(target, predicted, sample_weight=sample_weight))

@@ -16,9 +16,11 @@ from ..model.statement import PrivacyStatement
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.events import NotPrivate
 from ..privacy.randomness import source_for
+from ._classifier import BinaryClassifier, LinearClassifier
 from ._ledger import ChargedFits
-from ._linear import BinaryClassifier, LinearClassifier, LinearRegressor, Shape
+from ._linear import Shape
 from ._parameters import parameters
+from ._regressor import LinearRegressor
 from ._repeats import RepeatedFits
 
 

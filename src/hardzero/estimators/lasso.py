@@ -12,7 +12,8 @@ from .. import checks
 from ..optim.frank_wolfe import Weights
 from ..optim.optimum import ExactSolver, NonPrivateSolver
 from ..optim.problem import Problem
-from ._linear import LinearClassifier, Shape
+from ._classifier import LinearClassifier
+from ._linear import Shape
 from ._parameters import parameters
 from ._private import NonPrivateFit
 
