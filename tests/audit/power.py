@@ -1,4 +1,4 @@
-"""How often each broken twin is caught, and the library as it is refuted, by seeds that chose nothing else.
+"""How often each broken twin is caught, and the library as it is refuted, by seeds of its own.
 
 Run: python -m tests.audit.power 20 2000      so many audits of each, by seeds from there on
 

@@ -1,6 +1,6 @@
 """Every broken twin fails the audit, and the library as it is passes where they fail.
 
-Seeds are fixed. docs/audit.md has how often each twin is caught with others (`python -m tests.audit.power`);
+Seeds are fixed. docs/audit.md has how often each twin is caught with others, by `python -m tests.audit.power`;
 the library would fail one of these tests with probability 0.001 at most if its seed were drawn at random.
 """
 

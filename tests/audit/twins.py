@@ -1,7 +1,7 @@
 """Deliberately broken versions of the library. An audit that they pass proves nothing.
 
-Each says how it is broken, and in which cases, with how many runs on each input, it is to be caught with probability
-0.9. How often it is caught stands in docs/audit.md; `python -m tests.audit.power` measures it, with seeds of its own.
+Each says how it is broken, and in which cases, with how many runs on each input, it is caught nine times of ten.
+How often it is caught stands in docs/audit.md; `python -m tests.audit.power` measures it, with seeds of its own.
 """
 
 import math

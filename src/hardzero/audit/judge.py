@@ -57,7 +57,8 @@ class Outcome:
     epsilon_shown, mu_shown : float
         Lower bounds at the confidence of the audit.
     epsilon_as_gaussian : float or None
-        The ε, at the claim's δ, of Gaussian noise that hides as little as ``mu_shown`` says; None for δ = 0.
+        The lower bound on ε, at the claim's δ, that follows from ``mu_shown`` if the guarantee is exactly Gaussian;
+        None for any other, of which it would not be true.
     excess : float
         By how much a lower bound on ε exceeds the claim at the δ where it does so most; above 0 is a refutation.
     catches : float
@@ -186,7 +187,7 @@ def judged(case: Case, rule: Rule, without: FloatArray, having: FloatArray) -> O
         tuple(map(int, alarms)),
         max(float(epsilon_shown(found, stated.delta).max()), 0.0),
         mu,
-        accounting.epsilon_of_gaussian(mu**2, stated.delta) if stated.delta else None,
+        accounting.epsilon_of_gaussian(mu**2, stated.delta) if case.claim.mu is not None else None,
         float(excesses(found, case.claim).max()),
         least_factor(case.claim, float(mu_shown(rates).max()), runs),
     )

@@ -35,7 +35,7 @@ def audit_picture(outcomes: Sequence[Outcome]) -> str:
         f'<rect width="100%" height="100%" fill="#ffffff"/>'
         f'<text x="16" y="24" font-size="15" font-weight="600">{escape(title)}</text>'
         f"{_key(16, 'at the claimed δ', _dot(0, 0, filled=True, colour=_SHOWN))}"
-        f"{_key(190, 'taken as Gaussian noise', _dot(0, 0, filled=False, colour=_SHOWN))}"
+        f"{_key(190, 'of Gaussian noise, by μ', _dot(0, 0, filled=False, colour=_SHOWN))}"
         f"{_key(400, 'claim', _mark(0, 0))}{ticks}{rows}</svg>\n"
     )
 

@@ -121,7 +121,7 @@ def drawn(outcomes: Outcomes) -> str:
 
 _WIDEST = 140
 """Columns of text that the table may take even where a terminal has fewer."""
-HEAD = ("case", "runs", "claim ε", "δ", "shown ε", "as Gaussian", "claim μ", "shown μ", "catches", "")
+HEAD = ("case", "runs", "claim ε", "δ", "shown ε", "by μ", "claim μ", "shown μ", "catches", "")
 
 
 def cells(outcome: Outcome | ExactOutcome) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ def show(outcomes: Outcomes) -> None:
 
 
 LEGEND = (
-    "shown ε: a lower bound at the claim's δ. as Gaussian: the same if the noise were Gaussian. catches: the share "
+    "shown ε: a lower bound at the claim's δ. by μ: the same for Gaussian noise, which shows more. catches: the share "
     "of the noise that would be caught with probability 0.9."
 )
 
