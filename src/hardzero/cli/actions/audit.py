@@ -171,8 +171,8 @@ def show(outcomes: Outcomes) -> None:
 
 
 LEGEND = (
-    "shown ε: a lower bound at the claim's δ. by μ: the same for Gaussian noise, which shows more. catches: the "
-    "share of the noise that would be caught with probability 0.9."
+    "shown ε: a lower bound at the claim's δ. by μ: the same for Gaussian noise, by its μ. catches: the share "
+    "of the noise that would be caught with probability 0.9."
 )
 
 
