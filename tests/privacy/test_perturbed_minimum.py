@@ -267,7 +267,7 @@ def test_the_grid_finds_what_is_known():
 def test_the_cost_has_the_three_parts_of_the_proof_and_repetition_multiplies_all():
     event = PerturbedMinimum("weights", 4.0, 0.25)
     assert event.cost == Cost(1 / 32, math.inf, pytest.approx(math.log(1.25) + math.sqrt(2 / math.pi) / 4))
-    assert Repeated(event, 3).cost == (3 * event.cost.rho, math.inf, 3 * event.cost.shift)
+    assert Repeated(event, 3).cost == (3 * event.cost.rho, math.inf, 3 * event.cost.shift, 0)
     assert "4 sensitivities" in event.describe()
     alone = accounting.spent([GaussianRelease("sum", 4.0)], 1e-5, "zcdp").epsilon
     assert accounting.spent([event], 1e-5).epsilon == pytest.approx(alone + event.cost.shift)

@@ -179,6 +179,8 @@ def own_table(people, tmp_path_factory):
     numbered = [f"id,{head}", *(f"{number},{row}" for number, row in enumerate(rows))]
     (folder / "new-people.csv").write_text("\n".join(numbered) + "\n")
     saved = {block.said: block.text for block in blocks(DOCS / "how-to" / "schema.md") if block.remark == "file"}
+    (unknown,) = (block.text for block in blocks(DOCS / "bounds.md") if block.remark == "file")
+    (folder / "unknown.toml").write_text(unknown)
     (folder / "people.names").write_text(saved["book.names"])
     (folder / "bounds.csv").write_text(saved["bounds.csv"])
     with pytest.MonkeyPatch.context() as patch:

@@ -394,7 +394,7 @@ def test_notebooks_show_unfitted_estimators_as_scikit_learn_does():
 
 def test_the_version_is_shown():
     assert f"hardzero {hardzero.__version__}" in Page(render_report(made_up())).text
-    assert json.loads(embedded(render_report(made_up())))["version"] == 5
+    assert json.loads(embedded(render_report(made_up())))["version"] == 6
 
 
 @pytest.mark.parametrize("name", ["model-file.md", "report.md"])

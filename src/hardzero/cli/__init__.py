@@ -29,7 +29,7 @@ for command, example in (
     (planning.plan, "hardzero plan --rows 20000 --features 100 --epsilon 1"),
     (
         spelled_out(bounds.bounds),
-        "hardzero bounds people.csv --schema people.toml --epsilon 0.1 --output bounded.toml",
+        "hardzero bounds people.csv --schema unknown.toml --epsilon 0.5 --output bounded.toml",
     ),
     (
         spelled_out(model.fit),
