@@ -8,6 +8,7 @@ import pytest
 
 import hardzero
 from hardzero.data.persons import Persons
+from hardzero.estimators._persons import read_persons
 
 from .private_fits import CASES, LASSO, SELECT_REFIT, STORAGES, TABLES, loops, records
 from .replay import all_that_leaves, taped
@@ -164,6 +165,14 @@ def test_the_published_noise_says_what_several_rows_cost():
     once = fitted(replace(case, parameters={**case.parameters, "max_rows_per_person": 1}), table, owners).privacy_
     assert 2.9 * once.epsilon < thrice.epsilon
     assert math.isfinite(thrice.epsilon)
+
+
+@pytest.mark.parametrize("newcomer", [0.5, "a", None, True])
+def test_an_identifier_in_a_list_changes_no_other_one(newcomer):
+    names = [2**53 + 1, 2**53, 1.0, "1", True, 7]
+    alone = read_persons(names).numbers.tolist()
+    assert alone == [0, 1, 2, 2, 3, 4]
+    assert read_persons([*names, newcomer]).numbers.tolist()[:-1] == alone
 
 
 def test_these_estimators_take_persons_and_no_others():

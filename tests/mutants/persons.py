@@ -10,6 +10,14 @@ _REPLAYED = in_file(_FITS, "test_other_records_and_other_numbers_of_rows_give_th
 
 MUTANTS = (
     Mutant(
+        "one-identifier-types-all",
+        "a fraction in a list makes numbers of all, and large ones equal",
+        "estimators/_persons.py",
+        "if not isinstance(groups, list | tuple):",
+        "if True:",
+        in_file(_FITS, "test_an_identifier_in_a_list_changes_no_other_one"),
+    ),
+    Mutant(
         "rows-clipped-persons-not",
         "every row adds what a person may",
         _PERSONS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..data.persons import Persons
 from ..ledger.units import Unit
@@ -31,8 +32,7 @@ def read_persons(groups: Any) -> Persons:
     -------
     Sensitive. Messages show no identifier and no number of rows.
     """
-    _input.refuse_unread("groups", groups)
-    names = _input.as_array("groups", groups)
+    names = names_of(groups)
     if names.ndim != 1:
         raise ValueError(f"groups should be a 1d array, got an array with {names.ndim} axes instead")
     try:
@@ -42,6 +42,22 @@ def read_persons(groups: Any) -> Persons:
         return Persons.of_numbers(Register().numbers(distinct)[places])
     except UnknownCellError:
         raise TypeError("groups must hold text or whole numbers, one identifier for each row") from None
+
+
+def names_of(groups: Any) -> NDArray[Any]:
+    """Return identifiers as an array; those of a list each as it is, so that none changes the type of others.
+
+    Privacy
+    -------
+    Sensitive.
+    """
+    _input.refuse_unread("groups", groups)
+    if not isinstance(groups, list | tuple):
+        return _input.as_array("groups", groups)
+    names = np.empty(len(groups), dtype=object)
+    for row, name in enumerate(groups):
+        names[row] = name
+    return names
 
 
 def refuse_unequal(persons: Persons | None, n_rows: int, y: Any) -> None:

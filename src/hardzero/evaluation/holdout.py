@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import checks
 from ..data.persons import Persons
-from ..estimators._persons import read_persons, refuse_unequal
+from ..estimators._persons import names_of, read_persons, refuse_unequal
 from ..methods.plans import default_delta
 from ..model import FittedModel
 from ..model.evaluation import Evaluation
@@ -160,7 +160,7 @@ def fit_and_evaluate(
         raise ValueError(f"ledger {NO_LEDGER}")
     relation = Neighbours.parse(parameters["neighbours"])
     seed = parameters["random_state"]
-    labels, names = np.asarray(y), None if groups is None else np.asarray(groups)
+    labels, names = np.asarray(y), None if groups is None else names_of(groups)
     persons = None if groups is None else read_persons(groups)
     refuse_unequal(persons, len(labels), labels)
     aside, counted = tossed(persons, len(labels), holdout, source_for(seed))
