@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, erfc, log_ndtr, logsumexp, ndtr, ndtri
+from scipy.special import chdtrc, erfc, log_ndtr, ndtr, ndtri
 
 from ..data.bounded import FloatArray
 from ..data.variables import Variables
@@ -43,6 +43,8 @@ _UNKNOWN_CORRELATION = 0.2
 """Standard deviation of correlations between features where none were released."""
 _TELLING, _CLEAR = 1 / 3, 0.05
 """Standard errors below the first times a typical weight, less likely to be noise than the second, are telling."""
+_WARY = 1.0
+"""Standard errors of noise that are added to what sampling seems to do: better too long an interval than too short."""
 _LEAST_SIGNAL = 1e-4
 _FLATTEST = 1e-6
 
@@ -76,7 +78,7 @@ class NullChances:
         return NullChances(self.likely[:, features], self.careful[:, features], self.gain[:, features])
 
 
-def null_chances(traces: Sequence[Trace], standard: Standard, leaning: float) -> NullChances:
+def likely_chances(traces: Sequence[Trace], standard: Standard) -> FloatArray:
     """Weigh noise against real weights of all sizes, by all gradients that were released.
 
     A feature of standardised variance s has gradients κ·s·(w - w*) + noise at places w, κ the curvature: a normal
@@ -84,18 +86,25 @@ def null_chances(traces: Sequence[Trace], standard: Standard, leaning: float) ->
     is averaged over the s that the released moments allow, none at all among them: a feature that is the same in all
     rows has gradients of noise wherever its weight drifts. How often each τ occurs follows from all features.
 
-    The careful view takes ``leaning`` features more for noise. It also counts that a feature whose released mean is
-    off, as noise makes it, takes part of the intercept's gradient for its own.
+    Privacy
+    -------
+    Post-processing.
+    """
+    return _chances_of_noise(_all_log_likelihoods(traces, standard, wary=False), _LEAST_LEANING)
+
+
+def null_chances(traces: Sequence[Trace], standard: Standard, leaning: float, likely: FloatArray) -> NullChances:
+    """Add to the ``likely`` chances of weights to be noise the careful view of the same gradients.
+
+    It takes ``leaning`` features more for noise. It also counts that a feature whose released mean is off, as noise
+    makes it, takes part of the intercept's gradient for its own.
 
     Privacy
     -------
     Post-processing.
     """
-    return NullChances(
-        _chances_of_noise(_all_log_likelihoods(traces, standard, wary=False), _LEAST_LEANING),
-        _chances_of_noise(_all_log_likelihoods(traces, standard, wary=True), leaning),
-        _all_gains(traces, len(standard.centre)),
-    )
+    careful = _chances_of_noise(_all_log_likelihoods(traces, standard, wary=True), leaning)
+    return NullChances(likely, careful, _all_gains(traces, len(standard.centre)))
 
 
 def possible_spreads(standard: Standard) -> FloatArray:
@@ -182,9 +191,15 @@ def _log_likelihoods(traces: Sequence[Trace], standard: Standard, *, wary: bool)
     for size in _SIZES:
         prior = sampling + size**2
         wide = 1 + prior * precision
-        somewhere = logsumexp(rest + (prior * pull**2 / wide - np.log(wide)) / 2, axis=0) - math.log(len(spreads))
+        somewhere = _log_mean_exp(rest + (prior * pull**2 / wide - np.log(wide)) / 2)
         result.append(np.logaddexp(somewhere, odds) - np.logaddexp(0.0, odds))
     return np.array(result)
+
+
+def _log_mean_exp(logs: FloatArray) -> FloatArray:
+    """Logarithm of the mean of exponentials over the first axis."""
+    highest = logs.max(axis=0)
+    return np.asarray(highest + np.log(np.exp(logs - highest).mean(axis=0)))
 
 
 def _chances_of_noise(likelihoods: FloatArray, leaning: float) -> FloatArray:
@@ -193,13 +208,10 @@ def _chances_of_noise(likelihoods: FloatArray, leaning: float) -> FloatArray:
     shares = np.full(len(_SIZES), 0.5 / (len(_SIZES) - 1))
     shares[0] = 0.5
     for _ in range(_ROUNDS):
-        chances = shares[:, None] * relative
-        chances /= chances.sum(axis=0)
-        shares = chances.sum(axis=1)
+        shares = shares * (relative @ (1 / (shares @ relative)))
         shares[0] += leaning
         shares /= shares.sum()
-    chances = shares[:, None] * relative
-    return np.asarray((chances[0] / chances.sum(axis=0)).reshape(likelihoods.shape[1:]))
+    return np.asarray((shares[0] * relative[0] / (shares @ relative)).reshape(likelihoods.shape[1:]))
 
 
 @dataclass(frozen=True)
@@ -256,12 +268,13 @@ def estimate_weights(
     if variables is not None:
         known[:-1, :-1] = variables.correlations(standard.centre)
     matrix, doubt = _believed_curvature(path, curvature, standard, known)
+    sampling = matrix if curvature is None else _believed_scores(curvature, matrix)
     prior = np.full(len(at), 1 / max(_PRIOR * float(np.mean(at[:-1] ** 2)), _LEAST_PRIOR))
     prior[-1] = 0.0  # nothing is known about the intercept beforehand
     noise = path.noise**2 / landing.steps
     step = np.zeros(len(at))
     for _ in range(3):  # the noise of the curvature counts as much as it is multiplied with: the step itself
-        spread = np.diag(noise + doubt @ step**2) + matrix  # sampling: at most the curvature, as no weight exceeds 1
+        spread = np.diag(noise + doubt @ step**2) + sampling
         gain = np.linalg.solve(spread, matrix).T
         information = gain @ matrix
         covariance = np.linalg.inv((information + information.T) / 2 + np.diag(prior))
@@ -282,14 +295,37 @@ def _believed_curvature(
         unknown = 1 - known**2 + np.eye(len(known))
         return _positive(known * size), _UNKNOWN_CORRELATION**2 * unknown * size**2
     diagonal = np.maximum(np.diag(curvature.matrix), curvature.error)
+    matrix, doubt = _without_noise(curvature.matrix, curvature.error, diagonal, known)
+    return matrix, doubt + np.diag(np.full(len(known), curvature.error**2))
+
+
+def _believed_scores(curvature: Curvature, matrix: FloatArray) -> FloatArray:
+    """Return the covariance that sampling gives the sum of all gradients, rather too large than too small.
+
+    Were all rows weighted alike its correlations would be those of the curvature, ``matrix``. As no weight exceeds 1
+    it is at most the curvature where the model holds, so noise may not add more than that.
+    """
+    bound, seen = np.diag(matrix), np.maximum(np.diag(curvature.scores), 0.0)
+    diagonal = np.minimum(seen + _WARY * curvature.scores_error, np.maximum(seen, bound))
+    known = matrix / np.sqrt(np.outer(bound, bound))
+    return _without_noise(curvature.scores, curvature.scores_error, diagonal, known)[0]
+
+
+def _without_noise(
+    released: FloatArray, error: float, diagonal: FloatArray, known: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return a released matrix with this diagonal and correlations between what was seen and what is ``known``.
+
+    The more noise an entry has, the less it counts; how far correlations lie from the known ones follows from all of
+    them. Beside the matrix the variance left in its entries, none on the diagonal.
+    """
     size = np.sqrt(np.outer(diagonal, diagonal))
-    beyond, noise = curvature.matrix / size - known, curvature.error**2 / 2 / size**2
+    beyond, noise = released / size - known, error**2 / 2 / size**2
     beside = ~np.eye(len(diagonal), dtype=bool)
     signal = max(float(np.mean(beyond[beside] ** 2 - noise[beside])), _LEAST_SIGNAL)
     share = signal / (signal + noise)
     matrix = np.where(beside, known + share * beyond, 1.0) * size
-    doubt = np.where(beside, share * noise * size**2, curvature.error**2)
-    return _positive(matrix), doubt
+    return _positive(matrix), np.where(beside, share * noise * size**2, 0.0)
 
 
 def _positive(matrix: FloatArray) -> FloatArray:

@@ -26,7 +26,16 @@ from ..optim.standardise import Standard, private_standard, rates_of, typical_le
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Candidates, Sensitive
 from ..privacy.randomness import Source
-from .inference import Estimate, NullChances, Trace, estimate_weights, null_chances, q_values, variable_q_values
+from .inference import (
+    Estimate,
+    NullChances,
+    Trace,
+    estimate_weights,
+    likely_chances,
+    null_chances,
+    q_values,
+    variable_q_values,
+)
 from .select_refit_plan import Screen, SelectRefitPlan
 from .support import clear_of_noise, largest, may_be_empty, mean_landing, most_important
 
@@ -50,7 +59,7 @@ def select_and_refit(problem: AnyProblem, plan: SelectRefitPlan, source: Source)
     if releases.screen is not None:
         screened = np.sort(screen_features(problem, releases.screen, contributions, source))
         features, problem = features[screened], problem.subset(screened)
-    length = typical_length(problem, releases.length_eta, source)
+    length = typical_length(problem, releases.length_eta, releases.moments_noise * contributions, source)
     whole = private_standard(problem, length, releases.moments_noise, contributions, source)
     places, standard = np.arange(len(features)), whole
     mask, variables = np.ones((loss.outputs, len(features)), dtype=bool), _among(plan.variables, features)
@@ -66,11 +75,12 @@ def select_and_refit(problem: AnyProblem, plan: SelectRefitPlan, source: Source)
         path = noisy_descent(problem, standard, Weights(at.coef[:, used], at.intercept), descent, source)
         at = path.landing.at
         traces.append(Trace(path, mask, places))
-        chances = null_chances(traces, whole, plan.leaning).at(places)
-        ranked = mean_landing(traces, places) * (1 - chances.likely)
+        likely = likely_chances(traces, whole)
+        ranked = mean_landing(traces, places) * (1 - likely[:, places])
         if variables is not None:
             mask = most_important(ranked, mask, standard, variables, stage.variables)
         mask = largest(ranked, mask, stage.kept)
+    chances = null_chances(traces, whole, plan.leaning, likely).at(places)
     kept = clear_of_noise(mask, standard, chances, variables)
     kept = kept if kept.any() else largest(ranked, mask, 1)
     if loss.outputs > 1:
@@ -173,7 +183,7 @@ class Judgement(NamedTuple):
     """What weights are judged by: their estimate, what their features are, their chances of being noise.
 
     ``candidates`` is the number of features that there were, ``sizes`` that of each variable, where variables were
-    declared; ``covers`` says what intervals cover.
+    declared; ``covers`` says what intervals cover, ``tells`` whether there is signal enough to call any weight real.
     """
 
     estimate: Estimate
@@ -181,6 +191,7 @@ class Judgement(NamedTuple):
     chances: NullChances
     candidates: int
     covers: str
+    tells: bool = True
     variables: Variables | None = None
     sizes: NDArray[np.intp] | None = None
 
@@ -205,7 +216,7 @@ def judgement(
     covers = _COVERED.format("" if curvature is not None else _UNCORRELATED[variables is not None])
     whole = None if plan.variables is None or plan.features is None else plan.variables.subset(plan.features)
     sizes = None if whole is None else whole.sizes
-    return Judgement(estimate, standard, chances, plan.n_features, covers, variables, sizes)
+    return Judgement(estimate, standard, chances, plan.n_features, covers, plan.tells, variables, sizes)
 
 
 def judged(known: Judgement, kept: NDArray[np.bool_], rates: FloatArray, false_discoveries: float | None) -> Weights:
@@ -252,6 +263,8 @@ def false_discovery_rates(known: Judgement, kept: NDArray[np.bool_]) -> FloatArr
     Post-processing.
     """
     rates = np.ones(len(kept))
+    if not known.tells:
+        return rates
     law, careful = known.estimate.keeping(kept), known.chances.careful[0, kept]
     rates[kept] = q_values(law, careful, known.candidates, must_tell=may_be_empty(known.standard)[kept])
     return rates
@@ -272,8 +285,9 @@ def variable_evidence(known: Judgement, kept: NDArray[np.bool_]) -> VariableEvid
     left = known.variables.subset(np.flatnonzero(kept))
     coef = np.zeros((1, len(kept)))
     coef[0, kept] = law.mean[:-1] / standard.scale[kept]
+    rates = variable_q_values(law, known.chances.careful[0, kept], left, known.sizes)
     return VariableEvidence(
-        variable_q_values(law, known.chances.careful[0, kept], left, known.sizes),
+        rates if known.tells else np.ones_like(rates),
         known.variables.importances(coef, standard.centre, standard.variance),
         standard.centre[kept] / standard.scale[kept],
         law.covariance[:-1, :-1],

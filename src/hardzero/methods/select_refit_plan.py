@@ -23,6 +23,8 @@ _TAIL, _FINAL_TAIL, _PLAIN_TAIL = 0.5, 0.8, 0.3
 classes, which have no Newton step to make up for the way there."""
 _LEANING, _LEANING_SIGNAL = 1.0, 500.0
 """Where a weight is to be called real, the first plus the second over the signal more features count as noise."""
+_TELLING_SIGNAL = 200.0
+"""With less signal than this no weight is called real: so little of it cannot bear a judgement of its own."""
 # Steps of a descent: proportional to (signal to noise)^⅔, as Corollary 3 has it for Frank-Wolfe.
 _STEPS, _FEWEST_STEPS, _MOST_STEPS = 0.33, 8, 300
 _CURVATURE_SIGNAL = 14.0
@@ -92,9 +94,10 @@ class Releases:
 class SelectRefitPlan:
     """How one fit will spend its budget, from public quantities alone.
 
-    ``leaning`` is how many more features count as noise where weights are to be called real; ``n_features`` how many
-    there are to choose from; ``variables`` which belong together, if that was said, and ``features`` those of them
-    that take part; ``false_discoveries``, if given, the false-discovery rate up to which weights are kept.
+    ``leaning`` is how many more features count as noise where weights are to be called real, ``tells`` whether there
+    is signal enough to call any so; ``n_features`` how many there are to choose from; ``variables`` which belong
+    together, if that was said, and ``features`` those of them that take part; ``false_discoveries``, if given, the
+    false-discovery rate up to which weights are kept.
 
     Privacy
     -------
@@ -107,6 +110,7 @@ class SelectRefitPlan:
     events: tuple[Event, ...]
     spent: Budget
     leaning: float
+    tells: bool
     n_features: int
     variables: Variables | None = None
     features: tuple[int, ...] | None = None
@@ -173,6 +177,7 @@ def plan_select_refit(
         releases.events,
         spent,
         leaning,
+        layout.signal >= _TELLING_SIGNAL,
         taking_part,
         variables,
         features,

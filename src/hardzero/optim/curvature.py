@@ -1,7 +1,8 @@
 """The curvature of the weighted loss in all directions of the kept features, released once for intervals.
 
 A gradient says how far the weights are from their optimum only together with the curvature, and how much noise moves
-them. Two classes only.
+them. How much sampling moves them, the products of the rows' gradients say, which are released beside it. Two classes
+only.
 """
 
 from __future__ import annotations
@@ -26,22 +27,39 @@ _ROW_ONE = 2.0**15
 """The length of the longest row as whole numbers; products of so many rows as a block has stay below 2⁵³."""
 _SLACK = 512
 """For every number released: rounding on either side, and the factor √2 in double precision for 2³⁰ rows."""
+_SCORE_WEIGHT = 0.5
+"""Products of gradients enter the released vector with this weight: the curvature needs less noise than they do."""
+_LONGEST = math.ceil(math.hypot(1.0, _SCORE_WEIGHT) * _ROW_ONE**2)
+"""Most that a row adds to the released vector."""
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Curvature:
-    """A released symmetric matrix over the weights and, last, the intercept.
-
-    ``error`` is the standard deviation of the noise on its diagonal; beside the diagonal it is that over √2.
+    """Two released symmetric matrices over the weights and, last, the intercept.
 
     Privacy
     -------
     Post-processing of one Gaussian release.
+
+    Attributes
+    ----------
+    matrix : array
+        The curvature.
+    error : float
+        Standard deviation of the noise on its diagonal; beside the diagonal it is that over √2.
+    scores : array
+        Products of the rows' gradients, summed: the covariance that sampling gives their sum.
     """
 
     matrix: FloatArray
     error: float
+    scores: FloatArray
+
+    @property
+    def scores_error(self) -> float:
+        """Standard deviation of the noise on the diagonal of ``scores``; beside it, that over √2."""
+        return self.error / _SCORE_WEIGHT
 
 
 def noisy_curvature(
@@ -57,18 +75,24 @@ def noisy_curvature(
 
     Privacy
     -------
-    Releases a symmetric matrix, its upper triangle, with Gaussian noise of ``noise`` sensitivities. A record adds a
-    matrix u·uᵀ with ‖u‖ ≤ _ROW_ONE, which has Frobenius norm ‖u‖². Proof: docs/proofs/curvature.md.
+    Releases two symmetric matrices, their upper triangles, with Gaussian noise of ``noise`` sensitivities. A record
+    adds a matrix u·uᵀ with ‖u‖ ≤ _ROW_ONE to each, which has Frobenius norm ‖u‖². Proof: docs/proofs/curvature.md.
     """
     limit = curvature_limit(standard)
     size = len(standard.centre) + 1
-    slack = _SLACK * math.ceil(math.sqrt(size * (size + 1) / 2))
-    sigma = math.ceil(noise * (contributions * int(_ROW_ONE**2) + slack))
+    slack = _SLACK * math.ceil(math.sqrt(size * (size + 1)))
+    sigma = math.ceil(noise * (contributions * _LONGEST + slack))
     unit = limit / _ROW_ONE**2
     released = mechanisms.gaussian(curvature_sums(problem, standard, at, clip, limit), sigma, source) * unit
+    matrix, scores = (_symmetric(part / _triangle_weights(size), size) for part in np.split(released, 2))
+    return Curvature(matrix, sigma * unit, scores / _SCORE_WEIGHT)
+
+
+def _symmetric(upper: FloatArray, size: int) -> FloatArray:
+    """A matrix from its upper triangle."""
     matrix = np.zeros((size, size))
-    matrix[np.triu_indices(size)] = released / _triangle_weights(size)
-    return Curvature(matrix + np.triu(matrix, 1).T, sigma * unit)
+    matrix[np.triu_indices(size)] = upper
+    return matrix + np.triu(matrix, 1).T
 
 
 def curvature_limit(standard: Standard) -> float:
@@ -84,35 +108,40 @@ def curvature_limit(standard: Standard) -> float:
 def curvature_sums(
     problem: AnyProblem, standard: Standard, at: Weights, clip: float, limit: float
 ) -> Sensitive[IntArray]:
-    """Sum ω·π(1-π)·z·zᵀ over all rows, z standardised with a 1 for the intercept, entries off the diagonal times √2.
+    """Sum ω·π(1-π)·z·zᵀ and (ω·r)²·z·zᵀ over all rows, z standardised with a 1 for the intercept.
 
-    ω is the row's weight in the gradient, lowered where the row would add more than ``limit`` to the trace; π its
-    probability. Upper triangle, in units of limit/_ROW_ONE².
+    ω is the row's weight in the gradient, π its probability, r its residual; rows that would add more than ``limit``
+    to a trace count less. Upper triangles, in units of limit/_ROW_ONE²: entries off the diagonal times √2, those of
+    the second matrix times _SCORE_WEIGHT.
 
     Privacy
     -------
-    Sensitive. A record moves the vector by at most _ROW_ONE² in L2, up to rounding that the noise allows for.
+    Sensitive. A record moves the vector by at most _LONGEST in L2, up to rounding that the noise allows for.
     """
     sums = problem.rows.total(weighted_products, standard, at, clip, limit, descent_unit(problem.n_rows))
-    upper = sums[np.triu_indices(len(sums))]
-    return Sensitive(np.rint(upper * _triangle_weights(len(sums))).astype(np.int64))
+    size = sums.shape[-1]
+    upper = sums[:, *np.triu_indices(size)] * _triangle_weights(size) * [[1.0], [_SCORE_WEIGHT]]
+    return Sensitive(np.rint(upper.ravel()).astype(np.int64))
 
 
 def weighted_products(
     problem: Problem, standard: Standard, at: Weights, clip: float, limit: float, one: int
 ) -> IntArray:
-    """Sum the weighted products of the rows in one place; ``one`` stands for a curvature of 1.
+    """Sum both kinds of weighted products of the rows in one place; ``one`` stands for a curvature or residual of 1.
 
     Privacy
     -------
     Sensitive. What a record adds depends on that record and on released values only.
     """
     squares = row_squares(problem, standard, np.ones((1, len(standard.centre)), dtype=bool))
-    _, bends = weighted_codes(problem, standard, at, squares, clip, one)
-    weights = np.minimum(bends * (1.0 / one), limit * (1 - _ROUNDING) / squares)[:, 0]
-    weights = weights if problem.persons is None else weights / problem.persons.sizes
-    factors = np.sqrt(weights) * (_ROW_ONE / math.sqrt(limit))
-    return problem.data.product_sums(factors, standard.centre, standard.scale)
+    codes, bends = weighted_codes(problem, standard, at, squares, clip, one)
+    products = []
+    for each in (bends * (1.0 / one), (codes * (1.0 / one)) ** 2):
+        weights = np.minimum(each, limit * (1 - _ROUNDING) / squares)[:, 0]
+        weights = weights if problem.persons is None else weights / problem.persons.sizes
+        factors = np.sqrt(weights) * (_ROW_ONE / math.sqrt(limit))
+        products.append(problem.data.product_sums(factors, standard.centre, standard.scale))
+    return np.stack(products)
 
 
 def _triangle_weights(size: int) -> FloatArray:

@@ -19,7 +19,8 @@ from .problem import AnyProblem, Problem
 
 _LENGTHS = 40
 _SHORTEST = 0.1
-_INSIDE, _OUT_OF = 9, 10  # nine rows in ten should be shorter than the clipping length
+_DEAREST = 0.5
+"""The longest length costs no more than this share of the rows, or noise would be all that counts in small tables."""
 _LEAST_SCALE = 0.02
 _SUM_ONE = FEATURE_ONE * RESIDUAL_ONE
 
@@ -65,8 +66,8 @@ class Standard:
         return Standard(self.centre[features], self.scale[features], self.variance[features], self.error, self.rates)
 
 
-def typical_length(problem: AnyProblem, eta: float, source: Source) -> float:
-    """Choose a length that about nine rows in ten do not exceed, from a fixed grid.
+def typical_length(problem: AnyProblem, eta: float, noise: float, source: Source) -> float:
+    """Choose a length from a fixed grid that few rows exceed, the fewer the less ``noise`` the moments will have.
 
     Privacy
     -------
@@ -74,20 +75,34 @@ def typical_length(problem: AnyProblem, eta: float, source: Source) -> float:
     one. Proof: docs/proofs/select-refit.md.
     """
     grid = np.geomspace(_SHORTEST, max(math.sqrt(problem.n_features), 2 * _SHORTEST), _LENGTHS)
-    return float(grid[mechanisms.select(length_scores(problem, grid), _OUT_OF * RESIDUAL_ONE, eta, source)])
+    prices = length_prices(grid, problem.n_rows, problem.n_features, noise)
+    return float(grid[mechanisms.select(length_scores(problem, grid, prices), RESIDUAL_ONE, eta, source)])
 
 
-def length_scores(problem: AnyProblem, grid: FloatArray) -> Sensitive[IntArray]:
-    """Score every length of a grid: the closer the number of rows within it is to nine tenths of all, the higher.
+def length_prices(grid: FloatArray, n_rows: int, n_features: int, noise: float) -> FloatArray:
+    """Return for each length how many rows might be cut for having less noise: it is proportional to the length.
+
+    Noise of √2·noise·L in each of p sums of squares is worth as much as cutting so many rows of length p^¼ to
+    nothing: rows lie, on a logarithmic scale, halfway between one feature and all.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    rate = min(math.sqrt(2 * n_features) * noise, _DEAREST * n_rows / math.sqrt(n_features))
+    return rate * grid
+
+
+def length_scores(problem: AnyProblem, grid: FloatArray, prices: FloatArray) -> Sensitive[IntArray]:
+    """Score every length of a grid by the rows within it, less its price, in units of 1/RESIDUAL_ONE.
 
     In units so small that dividing one sensitivity into levels loses next to nothing.
 
     Privacy
     -------
-    Sensitive. A record is within a length or not, and moves each score by at most 10·RESIDUAL_ONE.
+    Sensitive. A record is within a length or not, and moves each score by at most RESIDUAL_ONE.
     """
-    inside = problem.rows.total(rows_within, grid)
-    return Sensitive(-np.abs(_OUT_OF * inside - _INSIDE * problem.n_rows * RESIDUAL_ONE))
+    return Sensitive(problem.rows.total(rows_within, grid) - np.rint(prices * RESIDUAL_ONE).astype(np.int64))
 
 
 def rows_within(problem: Problem, grid: FloatArray) -> IntArray:
