@@ -22,6 +22,7 @@ from hardzero import (
     kernels,
 )
 from hardzero.data.bounded import RESIDUAL_ONE
+from hardzero.data.passes import PackedPasses, Passes
 from hardzero.estimators import select_refit as estimator
 from hardzero.methods import select_refit
 from hardzero.optim import frank_wolfe
@@ -104,6 +105,7 @@ class _Variant:
             select_refit.clear_of_noise,
             estimator.select_and_refit,
             kernels.weighted_codes,
+            PackedPasses.weighted_sums,
         )
         if self.method == "+ accounting":
             frank_wolfe.residual_cap = lambda *_: RESIDUAL_ONE
@@ -111,6 +113,7 @@ class _Variant:
             select_refit.clear_of_noise = lambda mask, *_: mask
         if self.method == "rows clipped by residual":
             kernels.weighted_codes = clipped_by_residual
+            PackedPasses.weighted_sums = Passes.weighted_sums  # which asks kernels for the codes
         if self.method == "select only":
             whole = estimator.select_and_refit
             estimator.select_and_refit = lambda problem, plan, source: whole(problem, without_refit(plan), source)
@@ -121,6 +124,7 @@ class _Variant:
             select_refit.clear_of_noise,
             estimator.select_and_refit,
             kernels.weighted_codes,
+            PackedPasses.weighted_sums,
         ) = self.saved
 
 
