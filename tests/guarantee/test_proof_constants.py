@@ -699,7 +699,7 @@ def test_how_much_larger_the_bound_of_a_descent_is_than_need_be():
 
 
 def one_row_matrices(seed, n=30, p=4):
-    """The whole-number matrix that each row alone adds to the curvature."""
+    """The whole-number matrices that each row alone adds to the curvature and to the products of gradients."""
     rng = np.random.default_rng(seed)
     X = rng.choice([-1.0, 1.0, 0.25, 0.0], (n, p)) * rng.uniform(0.5, 1, (n, p))
     scale = rng.uniform(0.02, 0.6, p)
@@ -709,21 +709,34 @@ def one_row_matrices(seed, n=30, p=4):
     for row in X:
         data = BoundedData.from_matrix(row[None], Bounds.parse((-1, 1), p))
         problem = Problem(data, np.ones((1, 1)), Logistic())
-        yield released_curvature.curvature_sums(problem, standard, at, math.sqrt(limit), limit)
+        sums = released_curvature.curvature_sums(problem, standard, at, math.sqrt(limit), limit)
+        yield np.split(sums._secret, 2)
 
 
 @given(SEEDS)
 @SMALL
-def test_one_row_adds_a_matrix_of_norm_two_to_the_thirty(seed):
+def test_one_row_adds_matrices_of_norm_two_to_the_thirty_the_second_with_half_its_weight(seed):
     size = 5
     rows, columns = np.triu_indices(size)
-    for sums in one_row_matrices(seed):
-        vector = [int(value) for value in sums._secret]
-        trace = sum(value for value, i, j in zip(vector, rows, columns, strict=True) if i == j)
-        assert trace <= 2**30
-        norm = math.sqrt(sum(value**2 for value in vector))
-        assert norm == pytest.approx(trace, abs=1 + math.sqrt(size * (size + 1) / 2))  # rank one: ‖uuᵀ‖ = ‖u‖²
-        assert norm <= 2**30 + released_curvature._SLACK * math.ceil(math.sqrt(len(vector)))
+    for both in one_row_matrices(seed):
+        norms = []
+        for weight, sums in zip((1.0, 0.5), both, strict=True):
+            vector = sums.tolist()
+            trace = sum(value for value, i, j in zip(vector, rows, columns, strict=True) if i == j)
+            assert trace <= weight * 2**30 + size / 2
+            norms.append(math.sqrt(sum(value**2 for value in vector)))
+            assert norms[-1] == pytest.approx(trace, abs=1 + math.sqrt(size * (size + 1)))  # rank one: ‖uuᵀ‖ = ‖u‖²
+        slack = released_curvature._SLACK * math.ceil(math.sqrt(size * (size + 1)))
+        assert math.hypot(*norms) <= released_curvature._LONGEST + slack
+    assert math.ceil(math.sqrt(5) / 2 * 2**30) == released_curvature._LONGEST
+
+
+@given(st.floats(1e-6, 1 - 1e-6), st.floats(1e-3, 1e6), st.floats(0.01, 1e4), st.booleans())
+def test_no_row_is_lowered_in_the_products_of_gradients(chance, square, expected, label):
+    """Section 4 of unbiased-weights.md: a weighted gradient is no longer than the clip, whose square is the limit."""
+    clip = 0.5 * math.sqrt(expected)
+    weight = min(1.0, clip / (max(chance, 1 - chance) * math.sqrt(square)))
+    assert (weight * (chance - label)) ** 2 * square <= 0.25 * expected * (1 + 1e-12)
 
 
 def test_longer_rows_would_be_noticed(monkeypatch):
@@ -731,7 +744,7 @@ def test_longer_rows_would_be_noticed(monkeypatch):
     monkeypatch.setattr(
         released_curvature, "row_squares", lambda problem, standard, mask: np.ones((problem.data.n_rows, 1))
     )
-    longest = max(np.linalg.norm(sums._secret.astype(float)) for seed in range(5) for sums in one_row_matrices(seed))
+    longest = max(np.linalg.norm(sums.astype(float)) for seed in range(5) for sums, _ in one_row_matrices(seed))
     assert longest > 1.5 * 2**30
 
 

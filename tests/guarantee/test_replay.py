@@ -152,8 +152,27 @@ class TestTwins:
             released = original(problem, standard, at, clip, noise, contributions, source)
             limit, size = curvature_limit(standard), len(released.matrix)
             upper = np.zeros((size, size))
-            upper[np.triu_indices(size)] = curvature_sums(problem, standard, at, clip, limit)._secret * limit / 2**30
-            return Curvature(np.diag(np.diag(upper)), released.error)
+            sums, _ = np.split(curvature_sums(problem, standard, at, clip, limit)._secret, 2)
+            upper[np.triu_indices(size)] = sums * limit / 2**30
+            return Curvature(np.diag(np.diag(upper)), released.error, released.scores)
+
+        monkeypatch.setattr(select_refit, "noisy_curvature", exact)
+        self.caught(Case(SELECT_REFIT, 2, parameters={"epsilon": 50.0}))
+
+    def test_a_sampling_error_that_was_not_released(self, monkeypatch):
+        from dataclasses import replace
+
+        from hardzero.methods import select_refit
+        from hardzero.optim.curvature import curvature_limit, curvature_sums
+
+        original = select_refit.noisy_curvature
+
+        def exact(problem, standard, at, clip, noise, contributions, source):
+            released = original(problem, standard, at, clip, noise, contributions, source)
+            limit, size = curvature_limit(standard), len(released.matrix)
+            _, sums = np.split(curvature_sums(problem, standard, at, clip, limit)._secret, 2)
+            rows, columns = np.triu_indices(size)
+            return replace(released, scores=np.diag(2 * sums[rows == columns] * limit / 2**30))
 
         monkeypatch.setattr(select_refit, "noisy_curvature", exact)
         self.caught(Case(SELECT_REFIT, 2, parameters={"epsilon": 50.0}))

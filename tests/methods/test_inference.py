@@ -13,7 +13,15 @@ import pytest
 from scipy import stats
 
 from hardzero.methods import inference
-from hardzero.methods.inference import Estimate, Trace, estimate_weights, null_chances, possible_spreads, q_values
+from hardzero.methods.inference import (
+    Estimate,
+    Trace,
+    estimate_weights,
+    likely_chances,
+    null_chances,
+    possible_spreads,
+    q_values,
+)
 from hardzero.optim.curvature import Curvature
 from hardzero.optim.descent import Landing, Path
 from hardzero.optim.frank_wolfe import Weights
@@ -54,6 +62,10 @@ def descended(rng, optimum, spread, curvature=2000.0, noise=500.0, steps=100):
     return Trace(path, np.ones((1, len(optimum)), dtype=bool), np.arange(len(optimum)))
 
 
+def both_views(traces, standard, leaning):
+    return null_chances(traces, standard, leaning, likely_chances(traces, standard))
+
+
 class Simulated:
     """2,000 features, one in ten with a weight drawn with standard deviation ½; the first ``empty`` of them empty."""
 
@@ -70,7 +82,7 @@ class Simulated:
         self.rng, self.optimum, self.spread, self.curvature = rng, optimum, spread, curvature
 
     def chances(self, leaning=LEANING):
-        found = null_chances(self.traces, self.standard, leaning)
+        found = both_views(self.traces, self.standard, leaning)
         return found.likely[0], found.careful[0]
 
     def descend_again(self, noise):
@@ -81,7 +93,7 @@ def share_of_noise(cases, forget=lambda traces: traces, believed=lambda standard
     """Of all that is called real, by the likelier of both views."""
     called, wrong = 0, 0
     for case in cases:
-        chances = null_chances(forget(case.traces), believed(case.standard), LEANING).likely[0]
+        chances = likely_chances(forget(case.traces), believed(case.standard))[0]
         called += np.sum(chances < CALLED)
         wrong += np.sum((chances < CALLED) & (case.truth == 0))
     assert called > 100
@@ -164,7 +176,7 @@ def test_only_features_that_took_part_are_judged_by_a_descent():
     before = case.chances()[0]
     some = np.flatnonzero(np.abs(case.truth) > CLEAR)[:20]
     case.traces.append(replace(descended(case.rng, case.optimum[some], case.spread[some]), features=some))
-    after = null_chances(case.traces, case.standard, LEANING)
+    after = both_views(case.traces, case.standard, LEANING)
     assert np.all(after.likely[0, some] < CALLED)
     others = np.setdiff1d(np.arange(2000), some)
     np.testing.assert_allclose(after.likely[0, others], before[others], atol=0.05)  # but for how often sizes occur
@@ -324,9 +336,17 @@ def curved(height, correlation=0.5):
     return height * matrix
 
 
-def with_noise(rng, matrix, error):
-    drawn = np.triu(rng.standard_normal(matrix.shape) * error / math.sqrt(2), 1)
-    return Curvature(matrix + drawn + drawn.T + np.diag(error * rng.standard_normal(len(matrix))), error)
+def symmetric_noise(rng, size, error):
+    drawn = np.triu(rng.standard_normal((size, size)) * error / math.sqrt(2), 1)
+    return drawn + drawn.T + np.diag(error * rng.standard_normal(size))
+
+
+def with_noise(rng, matrix, error, scores=None):
+    """Both matrices as they are released; where all rows count alike the scores' covariance is the curvature."""
+    released = Curvature(
+        matrix + symmetric_noise(rng, len(matrix), error), error, matrix if scores is None else scores
+    )
+    return replace(released, scores=released.scores + symmetric_noise(rng, len(matrix), released.scores_error))
 
 
 def test_with_exact_curvature_the_estimate_is_the_optimum():
@@ -336,7 +356,7 @@ def test_with_exact_curvature_the_estimate_is_the_optimum():
     optimum = rng.standard_normal(SIZE + 1)
     at = optimum + 0.3 * rng.standard_normal(SIZE + 1)
     path = landing_path(at, matrix @ (at - optimum), noise=1e-3)
-    estimate = estimate_weights(path, Curvature(matrix, 1e-3), standard_of(np.ones(SIZE)))
+    estimate = estimate_weights(path, Curvature(matrix, 1e-3, matrix), standard_of(np.ones(SIZE)))
     np.testing.assert_allclose(estimate.mean, optimum, atol=1e-6)
     np.testing.assert_allclose(estimate.covariance, np.linalg.inv(matrix), rtol=1e-5, atol=1e-14)  # sampling alone
 
@@ -369,7 +389,7 @@ def test_correlations_that_were_not_released_widen_intervals():
 def test_directions_that_noise_hides_stay_at_the_landing_with_the_width_of_the_prior():
     at = np.append(np.linspace(-1, 1, SIZE), 0.5)
     path = landing_path(at, np.full(SIZE + 1, 1e8), noise=1e10)
-    estimate = estimate_weights(path, Curvature(curved(2000.0), 1.0), standard_of(np.ones(SIZE)))
+    estimate = estimate_weights(path, Curvature(curved(2000.0), 1.0, curved(2000.0)), standard_of(np.ones(SIZE)))
     np.testing.assert_allclose(estimate.mean[:-1], at[:-1], atol=1e-3)
     width = math.sqrt(2 * np.mean(at[:-1] ** 2))
     np.testing.assert_allclose(estimate.errors, width, rtol=1e-3)
@@ -391,16 +411,21 @@ def test_one_hidden_feature_does_not_spoil_the_others():
     assert np.all(np.abs(estimate.mean - optimum)[1:-1] < 4 * estimate.errors[1:])
 
 
-def coverage(believed=lambda curvature: curvature, *, error, away, height=2000.0, noise=300.0, count=40):
-    """How often 95 % intervals cover, over 600 landings away from the optimum with noisy slopes and curvatures."""
+def coverage(
+    believed=lambda curvature: curvature, *, error, away, height=2000.0, noise=300.0, count=40, sampling=1.0
+):
+    """How often 95 % intervals cover, over 600 landings away from the optimum with noisy slopes and curvatures.
+
+    ``sampling`` is how much sampling moves gradients, by what the curvature would let it at most.
+    """
     rng, matrix, covered = np.random.default_rng(7), curved(height), 0
-    root = np.linalg.cholesky(matrix)
+    root = np.linalg.cholesky(matrix / sampling)
     truth = np.append(np.linspace(-1, 1, SIZE), 0.2)
     for _ in range(600):
         optimum = truth + np.linalg.solve(root.T, rng.standard_normal(SIZE + 1))
         at = optimum + away * rng.standard_normal(SIZE + 1)
         slope = matrix @ (at - optimum) + noise / math.sqrt(count) * rng.standard_normal(SIZE + 1)
-        curvature = believed(with_noise(rng, matrix, error))
+        curvature = believed(with_noise(rng, matrix, error, sampling * matrix))
         estimate = estimate_weights(landing_path(at, slope, noise, count), curvature, standard_of(np.ones(SIZE)))
         covered += np.mean(np.abs(estimate.mean - truth)[:-1] < stats.norm.ppf(0.975) * estimate.errors)
     return covered / 600
@@ -410,6 +435,47 @@ def coverage(believed=lambda curvature: curvature, *, error, away, height=2000.0
 def test_intervals_cover_as_often_as_stated(error, away):
     """4,800 weights, eight to a landing: a standard error of at most 0.9 %, or 0.3 % where they are independent."""
     assert 0.93 <= coverage(error=error, away=away) <= 0.97
+
+
+@pytest.mark.parametrize(("sampling", "noise", "most"), [(0.2, 50.0, 0.975), (0.2, 300.0, 0.98), (2.0, 50.0, 0.97)])
+def test_intervals_follow_what_sampling_really_does(sampling, noise, most):
+    """Less than the curvature allows where rows count less, more where the model does not hold."""
+    assert 0.93 <= coverage(error=20.0, away=0.05, noise=noise, sampling=sampling) <= most
+
+
+def test_sampling_error_taken_from_the_curvature_is_noticed():
+    """An upper bound five times too high makes intervals that cover nearly always, and one of a half too few."""
+    as_before = {"error": 20.0, "away": 0.05, "noise": 50.0}
+    bound = lambda curvature: replace(curvature, scores=curvature.matrix)  # noqa: E731
+    assert coverage(bound, **as_before, sampling=0.2) > 0.995
+    assert coverage(bound, **as_before, sampling=2.0) < 0.88
+
+
+def believed_scores(curvature):
+    return inference._believed_scores(curvature, curved(2000.0))
+
+
+def test_scores_lean_up_by_their_noise_but_not_beyond_the_curvature(monkeypatch):
+    """5,400 entries, of which 84 % are meant to be too large; a standard error of 0.5 %."""
+    monkeypatch.setattr(inference, "_positive", lambda matrix: matrix)  # which may lift more than that
+    rng, scores = np.random.default_rng(3), 0.2 * curved(2000.0)
+    drawn = [with_noise(rng, curved(2000.0), 50.0, scores) for _ in range(600)]
+    diagonals = np.array([np.diag(believed_scores(each)) for each in drawn])
+    assert 0.81 < np.mean(diagonals > np.diag(scores)) < 0.87
+    for each in (with_noise(rng, curved(2000.0), 5000.0, scores) for _ in range(50)):
+        allowed = np.maximum(2000.0, np.diag(each.scores))
+        assert np.all(np.diag(believed_scores(each)) <= allowed * (1 + 1e-9))
+
+
+def test_correlations_of_scores_are_those_seen_or_where_noise_hides_them_those_of_the_curvature():
+    rng, scores = np.random.default_rng(4), 0.2 * curved(2000.0, 0.0)  # the curvature's are ½
+    clear, hidden = (believed_scores(with_noise(rng, curved(2000.0), error, scores)) for error in (0.5, 2000.0))
+    beside = ~np.eye(SIZE + 1, dtype=bool)[:-1, :-1]
+    correlations = [
+        (each / np.sqrt(np.outer(np.diag(each), np.diag(each))))[:-1, :-1][beside] for each in (clear, hidden)
+    ]
+    assert np.abs(correlations[0]).max() < 0.02
+    assert np.mean(correlations[1]) > 0.3
 
 
 @pytest.mark.parametrize(("error", "away"), [(200.0, 0.2), (300.0, 0.3)])
@@ -429,7 +495,7 @@ def test_noise_of_the_slopes_forgotten_is_noticed():
     for _ in range(200):
         slope = matrix @ (0.1 * np.ones(SIZE + 1)) + 600 * rng.standard_normal(SIZE + 1)
         path = landing_path(truth + 0.1, slope, 300.0, count=1)
-        estimate = estimate_weights(path, Curvature(matrix, 1.0), standard_of(np.ones(SIZE)))
+        estimate = estimate_weights(path, Curvature(matrix, 1.0, matrix), standard_of(np.ones(SIZE)))
         covered += np.mean(np.abs(estimate.mean - truth)[:-1] < 1.96 * estimate.errors)
     assert covered / 200 < 0.85
 

@@ -124,7 +124,7 @@ def test_rates_come_from_the_careful_view_and_all_candidates(monkeypatch):
         candidates.append(count)
         return judge(estimate, careful, count, must_tell)
 
-    def views(traces, standard, leaning):
+    def views(traces, standard, leaning, likely):
         shape = traces[0].mask.shape
         return NullChances(np.zeros(shape), np.full(shape, 0.5), np.zeros(shape))
 

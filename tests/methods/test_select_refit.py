@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
+from hardzero.data.variables import Variables
 from hardzero.methods import select_refit
 from hardzero.methods.inference import Estimate, NullChances, Trace
 from hardzero.methods.select_refit import (
@@ -22,6 +23,7 @@ from hardzero.methods.select_refit import (
     screen_features,
     select_and_refit,
     start_intercept,
+    variable_evidence,
 )
 from hardzero.methods.select_refit_plan import Screen, plan_select_refit
 from hardzero.methods.support import clear_of_noise, largest, may_be_empty, mean_landing
@@ -349,7 +351,7 @@ def test_a_fit_makes_the_releases_of_its_plan_and_no_others(loss, epsilon):
         size + 2 * loss.outputs for size, (pace, *_) in zip(sizes, stages, strict=True) for _ in range(pace.steps)
     ]
     if plan.releases.curvature_noise is not None:
-        expected.append((sizes[-1] + 1) * (sizes[-1] + 2) // 2)
+        expected.append((sizes[-1] + 1) * (sizes[-1] + 2))  # two triangles
     assert lengths == expected
     assert (plan.releases.curvature_noise is not None) == (epsilon == 100.0 and loss.outputs == 1)
     assert 1 <= np.count_nonzero(weights.coef) <= stages[-1].kept
@@ -465,14 +467,13 @@ def estimate_of(coef, errors, correlation=0.0):
 COVERS = "the weights of this test"
 
 
-def known(estimate, standard=None, chances=None, variables=None):
+def known(estimate, standard=None, chances=None, variables=None, tells=True):
     """What weights are judged by, with nothing said of their features unless given."""
     count = len(estimate.mean) - 1
     standard = standard_of(np.zeros(count), np.ones(count)) if standard is None else standard
     chances = chances_of([0.0] * count) if chances is None else chances
-    return Judgement(
-        estimate, standard, chances, count, COVERS, variables, None if variables is None else variables.sizes
-    )
+    sizes = None if variables is None else variables.sizes
+    return Judgement(estimate, standard, chances, count, COVERS, tells, variables, sizes)
 
 
 def test_judged_weights_have_evidence_where_they_are_kept_and_nowhere_else():
@@ -494,6 +495,23 @@ def test_features_that_may_be_empty_are_called_real_by_their_own_estimate_only()
     rates = false_discovery_rates(known(estimate, standard, chances_of([0.01, 0.01, 0.01])), kept)
     assert rates[0] > 0.2
     assert rates[1:] == pytest.approx([0.01, 0.01])
+
+
+@pytest.mark.parametrize(("tells", "called"), [(True, True), (False, False)])
+def test_where_there_is_too_little_signal_nothing_is_called_real(tells, called):
+    estimate, kept = estimate_of([1.0, -1.0], [0.01, 0.01]), np.array([True, True])
+    judgement = known(estimate, variables=Variables(("a", "b"), ("number",) * 2, (0, 1), (0, 0)), tells=tells)
+    assert (false_discovery_rates(judgement, kept) <= 0.05).tolist() == [called, called]
+    assert (variable_evidence(judgement, kept).q_value <= 0.05).tolist() == [called, called]
+
+
+def test_too_little_signal_is_less_than_two_hundred_rows_told_apart_and_public():
+    """Rows times √(2ρ): at epsilon 1 some 540 rows; an exchanged record needs twice as many."""
+    tells = [
+        [plan_select_refit(Budget(1.0, 1e-3), relation, n, 20, 1).tells for n in (400, 700, 1600)]
+        for relation in (Neighbours.ZERO_OUT, Neighbours.REPLACE_ONE)
+    ]
+    assert tells == [[False, True, True], [False, False, True]]
 
 
 def test_what_is_dropped_is_taken_for_zero_by_those_that_are_left():

@@ -221,10 +221,10 @@ def test_weights_of_the_wrong_sign_go_and_others_take_over_their_part():
     """Dropping the second raises the third to the wrong sign as well, since they share what they say."""
     covariance = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.9], [0.0, 0.9, 1.0]])
     known = Variables(("a", "b"), ("number", "steps"), (0, 1, 1), (0, 1, 1))
-    judgement = Judgement(law([-1.0, -1.0, 0.5], covariance), None, None, 3, "", known)
+    judgement = Judgement(law([-1.0, -1.0, 0.5], covariance), None, None, 3, "", variables=known)
     kept = in_known_direction(judgement, np.ones(3, dtype=bool))
     assert kept.tolist() == [True, False, True]
-    sinking = Judgement(law([-1.0, -0.5, 0.4], -covariance + 2 * np.eye(3)), None, None, 3, "", known)
+    sinking = Judgement(law([-1.0, -0.5, 0.4], -covariance + 2 * np.eye(3)), None, None, 3, "", variables=known)
     assert in_known_direction(sinking, np.ones(3, dtype=bool)).tolist() == [True, False, False]
 
 

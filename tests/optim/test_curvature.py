@@ -13,7 +13,7 @@ from scipy import sparse
 from hardzero.data.bounded import MAX_ROWS, BoundedData, Bounds
 from hardzero.data.stacked import StackedData
 from hardzero.optim import curvature
-from hardzero.optim.curvature import curvature_limit, curvature_sums, noisy_curvature
+from hardzero.optim.curvature import curvature_limit, curvature_sums, noisy_curvature, weighted_products
 from hardzero.optim.descent import descent_unit
 from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.losses import Logistic
@@ -27,7 +27,9 @@ from .recorder import recording
 from .test_descent import standard_of
 
 ROW = 2**30
-"""Most that one record adds, in whole numbers, as a Frobenius norm."""
+"""Most that one record adds to either matrix, in whole numbers, as a Frobenius norm."""
+BOTH = math.ceil(ROW * math.sqrt(1.25))
+"""Most that it adds to both, the second with half its weight."""
 SLACK = 512
 ROUNDED = 0.02
 """What rounding rows towards zero takes from sums over some 300 rows: each entry of u loses less than 2⁻¹⁵."""
@@ -72,31 +74,33 @@ def test_curvatures_move_by_no_more_than_their_sensitivity(relation, store, data
     X, y = data.draw(records(LOSS))
     one, other, sensitivity = sums_of_both(relation, X, y, *released_at(data, X.shape[1]), store)
     d = len(one)
-    assert d == (X.shape[1] + 1) * (X.shape[1] + 2) // 2
-    assert sensitivity == relation.contributions * ROW + SLACK * math.ceil(math.sqrt(d))
+    assert d == (X.shape[1] + 1) * (X.shape[1] + 2)
+    assert sensitivity == relation.contributions * BOTH + SLACK * math.ceil(math.sqrt(d))
     # Two or three rows: what double precision does to so small sums is rounding to the nearest whole number, no more.
-    assert within(one, other, relation.contributions * ROW + math.ceil(math.sqrt(d)))
+    assert within(one, other, relation.contributions * BOTH + math.ceil(math.sqrt(d)))
+    for weight, *halves in zip((1.0, 0.5), np.split(one, 2), np.split(other, 2), strict=True):
+        assert within(*halves, math.ceil(weight * relation.contributions * ROW) + math.ceil(math.sqrt(d)))
 
 
 @dense_and_sparse
 @settings(max_examples=100)
 @given(st.data())
-def test_one_row_adds_a_matrix_of_one_direction_no_longer_than_a_row_may_be(store, data):
-    """The trace of u·uᵀ is ‖u‖²: in whole numbers, before √2 comes in."""
+def test_one_row_adds_matrices_of_one_direction_no_longer_than_a_row_may_be(store, data):
+    """The trace of u·uᵀ is ‖u‖²: in whole numbers, before √2 and the weight of the second matrix come in."""
     X, y = data.draw(records(LOSS))
     standard, at, clip = released_at(data, X.shape[1])
-    size, limit = X.shape[1] + 1, curvature_limit(standard)
-    diagonal = [i for i, (a, b) in enumerate(zip(*np.triu_indices(size), strict=True)) if a == b]
+    limit, upper = curvature_limit(standard), np.triu_indices(X.shape[1] + 1)
     for row in range(len(X)):
         problem = problem_of(LOSS, X[row : row + 1], y[row : row + 1], store)
-        sums = curvature_sums(problem, standard, at, clip, limit)._secret
-        squares = [int(sums[i]) for i in diagonal]
-        assert all(math.isqrt(square) ** 2 == square for square in squares)
-        assert sum(squares) <= ROW
-        u = [math.isqrt(square) for square in squares]
-        for value, (i, j) in zip(sums, zip(*np.triu_indices(size), strict=True), strict=True):
-            if i != j:
-                assert abs(abs(int(value)) - math.sqrt(2) * u[i] * u[j]) <= 0.5 + 1e-6
+        both = weighted_products(problem, standard, at, clip, limit, descent_unit(1))
+        for products in both:
+            u = [math.isqrt(square) for square in np.diag(products).tolist()]
+            assert sum(part**2 for part in u) == np.trace(products) <= ROW
+            assert np.array_equal(np.abs(products), np.outer(u, u))
+        handed = np.split(curvature_sums(problem, standard, at, clip, limit)._secret, 2)
+        for weight, products, sums in zip((1, 0.5), both, handed, strict=True):
+            factors = np.where(upper[0] == upper[1], weight, weight * math.sqrt(2))
+            assert np.abs(sums - factors * products[upper]).max() <= 0.5 + 1e-6
 
 
 def tight(relation):
@@ -149,15 +153,18 @@ def test_the_allowance_covers_the_largest_table():
     problem = Problem(Sums(), np.zeros((1, 1)), LOSS)
     at = Weights(np.zeros((1, size - 1)), np.zeros(1))
     standard = standard_of(np.zeros(size - 1), np.ones(size - 1))
-    released = curvature_sums(problem, standard, at, 1.0, 1.0)._secret
+    released = np.split(curvature_sums(problem, standard, at, 1.0, 1.0)._secret, 2)
     root = Fraction(math.sqrt(2))  # the double; its own error is one part in 2⁵³ of a sensitivity
     rows, columns = np.triu_indices(size)
-    worst = max(
-        abs(int(value) - int(sums[i, j]) * (1 if i == j else root))
-        for value, i, j in zip(released, rows, columns, strict=True)
-    )
-    assert 2 * worst <= SLACK / 2  # as much again is room
-    assert 2 * worst > SLACK / 4  # the allowance is no empty one
+    worst = [
+        max(
+            abs(int(value) - weight * int(sums[i, j]) * (1 if i == j else root))
+            for value, i, j in zip(part, rows, columns, strict=True)
+        )
+        for weight, part in zip((Fraction(1), Fraction(1, 2)), released, strict=True)
+    ]
+    assert 2 * max(worst) <= SLACK / 2  # as much again is room
+    assert 2 * max(worst) > SLACK / 4  # the allowance is no empty one
     assert curvature._SLACK == SLACK
 
 
@@ -196,6 +203,25 @@ def test_without_noise_the_matrix_is_the_curvature_of_the_weighted_loss(clip):
     assert released.matrix.shape == (5, 5)
 
 
+def scores_by_hand(X, y, standard, at, clip, limit):
+    """In ordinary floating point: Σ (ω·r)²·z·zᵀ with rows that would add too much to the trace weighted down."""
+    z = np.column_stack([(np.rint(X * 2**16) / 2**16 - standard.centre) / standard.scale, np.ones(len(X))])
+    chance = 1 / (1 + np.exp(-z @ np.append(at.coef[0], at.intercept)))
+    squares = (z**2).sum(axis=1)
+    weight = np.minimum(1, clip / (np.maximum(chance, 1 - chance) * np.sqrt(squares)))
+    return (z * np.minimum((weight * (chance - y)) ** 2, limit / squares)[:, None]).T @ z
+
+
+@pytest.mark.parametrize("clip", [0.4, 2.0])
+def test_without_noise_the_scores_are_the_products_of_weighted_gradients(clip):
+    X, y, standard, at = table()
+    expected = scores_by_hand(X, y, standard, at, clip, curvature_limit(standard))
+    released = noisy_curvature(problem_of(LOSS, X, y), standard, at, clip, 1e-9, 1, SeededSource(3))
+    assert released.scores == pytest.approx(expected, abs=2 * ROUNDED)
+    assert np.array_equal(released.scores, released.scores.T)
+    assert not np.allclose(released.scores, released.matrix, rtol=0.1)
+
+
 def test_a_row_that_would_add_too_much_is_weighted_down():
     """One far from the centre, so that its trace alone is above the limit; the others are as they were."""
     X, y, standard, at = table(n=30)
@@ -206,8 +232,9 @@ def test_a_row_that_would_add_too_much_is_weighted_down():
     assert min(traces) < limit < traces[-1]
     sums = curvature_sums(problem_of(LOSS, X, y), standard, at, 1e6, limit)._secret
     rows, columns = np.triu_indices(5)
-    expected = by_hand(X, standard, at, 1e6, limit)[rows, columns] * np.where(rows == columns, 1, math.sqrt(2))
-    assert sums * limit / ROW == pytest.approx(expected, abs=ROUNDED)
+    matrices = by_hand(X, standard, at, 1e6, limit), scores_by_hand(X, y, standard, at, 1e6, limit) / 2
+    expected = np.array([part[rows, columns] for part in matrices]) * np.where(rows == columns, 1, math.sqrt(2))
+    assert sums * limit / ROW == pytest.approx(expected.ravel(), abs=ROUNDED)
 
 
 @pytest.mark.parametrize("limit", [0.3, 1.0, 100.0])
@@ -244,21 +271,26 @@ def test_every_storage_and_order_hands_in_the_same_whole_numbers(clip):
 
 def test_labels_do_not_enter_the_curvature():
     X, y, standard, at = table()
-    one, other = (handed_in(problem_of(LOSS, X, labels), standard, at, 0.5)[0] for labels in (y, 1 - y))
+    sides = (handed_in(problem_of(LOSS, X, labels), standard, at, 0.5)[0] for labels in (y, 1 - y))
+    (one, scores), (other, other_scores) = (np.split(side, 2) for side in sides)
     assert np.array_equal(one, other)
+    assert not np.array_equal(scores, other_scores)  # products of gradients are what labels make of them
 
 
 @pytest.mark.parametrize("contributions", [1, 2])
 @pytest.mark.parametrize("noise", [0.5, 3.7])
 def test_sigma_and_error_are_as_announced(contributions, noise):
     X, y, standard, at = table()
-    sensitivity = contributions * ROW + SLACK * math.ceil(math.sqrt(15))
+    sensitivity = contributions * BOTH + SLACK * math.ceil(math.sqrt(30))
     assert handed_in(problem_of(LOSS, X, y), standard, at, 0.5, contributions, noise)[1] == math.ceil(
         noise * sensitivity
     )
     released = noisy_curvature(problem_of(LOSS, X, y), standard, at, 0.5, noise, contributions, SeededSource(0))
     assert released.error == pytest.approx(noise * sensitivity * curvature_limit(standard) / ROW, rel=1e-9)
-    assert released.error == pytest.approx(noise * contributions * curvature_limit(standard), rel=1e-5)
+    assert released.error == pytest.approx(
+        noise * contributions * math.sqrt(1.25) * curvature_limit(standard), rel=1e-5
+    )
+    assert released.scores_error == 2 * released.error
 
 
 @pytest.mark.parametrize(("spread", "limit"), [(1.0, 0.25 * 5), (-3.0, 0.25 * 1.1), (0.5, 0.25 * 3)])
@@ -270,11 +302,12 @@ def noise_of_curvatures(releases=400, weights=curvature._triangle_weights):
     """The noise of many released matrices of one table, in units of the announced error."""
     X, y, standard, at = table(n=20)
     problem = problem_of(LOSS, X, y)
-    true = noisy_curvature(problem, standard, at, 0.5, 1e-9, 1, SeededSource(0)).matrix
+    true = noisy_curvature(problem, standard, at, 0.5, 1e-9, 1, SeededSource(0))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(curvature, "_triangle_weights", weights)
         released = [noisy_curvature(problem, standard, at, 0.5, 2.0, 1, SeededSource(i)) for i in range(releases)]
-    return np.array([(matrix.matrix - true) / matrix.error for matrix in released])
+    curved = [(each.matrix - true.matrix) / each.error for each in released]
+    return np.array(curved), np.array([(each.scores - true.scores) / each.scores_error for each in released])
 
 
 def within_five_standard_errors(found, expected, count):
@@ -284,9 +317,17 @@ def within_five_standard_errors(found, expected, count):
 def test_the_noise_is_one_on_the_diagonal_and_one_over_the_root_of_two_beside_it():
     """400 releases, 5 places and 10: five standard errors, wrong by chance for less than one seed in 100,000.
 
-    Two thirds and three halves of the right noise are 14 standard errors away or more.
+    Two thirds and three halves of the right noise are 14 standard errors away or more. Both matrices, and their
+    noise is independent.
     """
-    noise = noise_of_curvatures()
+    both = noise_of_curvatures()
+    for noise in both:
+        has_the_announced_noise(noise)
+    across = np.corrcoef(*(noise[:, *np.triu_indices(5)].T.reshape(15, -1) for noise in both))[:15, 15:]
+    assert np.abs(across).max() < 5 / math.sqrt(400)
+
+
+def has_the_announced_noise(noise):
     rows, columns = np.triu_indices(5, 1)
     diagonal, beside = noise[:, range(5), range(5)], noise[:, rows, columns]
     assert within_five_standard_errors(diagonal.std(), 1.0, diagonal.size)
@@ -373,7 +414,7 @@ def test_the_root_of_two_forgotten_in_the_sums_is_caught(monkeypatch):
 
 def test_the_root_of_two_forgotten_altogether_is_caught_by_the_noise():
     """400 releases of 10 places: the noise beside the diagonal is 1, and not that over √2, as is said."""
-    noise = noise_of_curvatures(weights=lambda size: np.ones(size * (size + 1) // 2))
+    noise, _ = noise_of_curvatures(weights=lambda size: np.ones(size * (size + 1) // 2))
     rows, columns = np.triu_indices(5, 1)
     beside = noise[:, rows, columns]
     assert not within_five_standard_errors(beside.std(), 1 / math.sqrt(2), beside.size)
@@ -388,7 +429,7 @@ def trace_of_one_row(p):
     standard = standard_of(np.full(p, 0.37), np.full(p, 0.02), 1.0)
     at = Weights(np.zeros((1, p)), np.zeros(1))
     problem = problem_of(LOSS, np.full((1, p), -0.9), [0])
-    sums = curvature_sums(problem, standard, at, 1e6, curvature_limit(standard))._secret
+    sums, _ = np.split(curvature_sums(problem, standard, at, 1e6, curvature_limit(standard))._secret, 2)
     rows, columns = np.triu_indices(p + 1)
     return int(sums[rows == columns].sum())
 
@@ -398,5 +439,6 @@ def test_rows_rounded_away_from_zero_are_caught(monkeypatch):
     assert all(trace_of_one_row(p) <= ROW for p in (1, 8, 60))
     monkeypatch.setattr(np, "trunc", lambda z, out: np.copyto(out, np.copysign(np.ceil(np.abs(z)), z)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(curvature, "weighted_codes", lambda *args: (None, np.full((1, 1), descent_unit(1) // 4)))
+        codes = np.zeros((1, 1)), np.full((1, 1), descent_unit(1) // 4)
+        patch.setattr(curvature, "weighted_codes", lambda *args: codes)
         assert any(trace_of_one_row(p) > ROW for p in (1, 8, 60))

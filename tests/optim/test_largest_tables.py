@@ -83,8 +83,9 @@ def test_noise_on_the_largest_moments_leaves_them_where_they_are():
 def test_counts_of_classes_and_of_short_rows():
     problem = largest([1.0, 1.0], 1)
     assert class_sums(problem)._secret.tolist() == [MAX_ROWS * RESIDUAL_ONE]
-    scores = length_scores(problem, np.array([1.0, 2.0]))._secret
-    assert scores.tolist() == [-9 * MAX_ROWS * RESIDUAL_ONE, -MAX_ROWS * RESIDUAL_ONE]
+    prices = np.array([1.5, MAX_ROWS / 2])
+    scores = length_scores(problem, np.array([1.0, 2.0]), prices)._secret
+    assert scores.tolist() == [-1.5 * RESIDUAL_ONE, MAX_ROWS * RESIDUAL_ONE // 2]
 
 
 def test_scores_of_screening_are_exact():
@@ -179,11 +180,12 @@ def test_a_class_of_one_in_ten_thousand_is_fitted_with_the_fine_unit(rows, least
 def test_products_of_the_longest_rows_are_within_their_allowance(x, entry):
     """Rows u = (0, 2¹⁵) or (2¹⁴·⁵, 2¹⁴·⁵), rounded towards zero, so that every sum is as large as it may be."""
     at = Weights(np.zeros((1, 1)), np.zeros(1))
-    sums = curvature_sums(largest([x], 1), standard_of([0.0], [1.0]), at, 1e6, 0.25)._secret
+    sums, scores = np.split(curvature_sums(largest([x], 1), standard_of([0.0], [1.0]), at, 1e6, 0.25)._secret, 2)
     across = entry if x else 0
     exact = [across**2, across * entry * Fraction(math.sqrt(2)), entry**2]
-    for found, one_row in zip(sums, exact, strict=True):
+    for found, half, one_row in zip(sums, scores, exact, strict=True):
         assert abs(int(found) - MAX_ROWS * one_row) <= curvature._SLACK / 2
+        assert abs(int(half) - MAX_ROWS * one_row / 2) <= curvature._SLACK / 2
     assert max(exact) * MAX_ROWS > 0.99 * 2**59
 
 

@@ -72,8 +72,8 @@ def neighbours_of(data, loss, relation, store):
 @on_drawn_neighbours(max_examples=15)
 def test_lengths(loss, relation, store, data):
     grid = np.geomspace(0.1, np.sqrt(N_FEATURES), 10)
-    one, other = (length_scores(side, grid)._secret for side in neighbours_of(data, loss, relation, store))
-    assert np.abs(one - other).max() <= 10 * RESIDUAL_ONE
+    one, other = (length_scores(side, grid, 3 * grid)._secret for side in neighbours_of(data, loss, relation, store))
+    assert np.abs(one - other).max() <= RESIDUAL_ONE
 
 
 @on_drawn_neighbours(max_examples=15)
@@ -197,7 +197,7 @@ def test_one_row_each_changes_no_sum():
 
 def all_sums(problem, standard, mask, at, plan):
     """What every release is made of."""
-    yield length_scores(problem, np.array([0.5, 1.0]))._secret
+    yield length_scores(problem, np.array([0.5, 1.0]), np.array([1.0, 2.0]))._secret
     yield standardise.moment_sums(problem, 0.7)._secret
     yield class_sums(problem)._secret
     yield screening_scores(problem, np.full(problem.loss.outputs, 0.4), RESIDUAL_ONE)._secret

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData
 from hardzero.optim.losses import Logistic, Softmax
-from hardzero.optim.standardise import private_standard, rates_of, typical_length
+from hardzero.optim.standardise import length_prices, private_standard, rates_of, typical_length
 from hardzero.privacy.budget import Neighbours
 from hardzero.privacy.randomness import SeededSource
 
@@ -137,26 +137,25 @@ def test_noise_of_the_moments_is_as_announced():
 # --- The clipping length ------------------------------------------------------------------------------------------
 
 
-def length_scores(problem):
+def length_scores(problem, noise=3.0):
     with recording() as recorder:
-        typical_length(problem, 0.5, None)
+        typical_length(problem, 0.5, noise, None)
     assert len(recorder.scores) == 1
     return recorder.scores[0], recorder.sensitivities[0]
 
 
-@pytest.mark.parametrize("fixed", [True, False], ids=["n-fixed", "n-counted"])
+@pytest.mark.parametrize("noise", [0.01, 30.0], ids=["little-noise", "much-noise"])
 @dense_and_sparse
 @every_relation
 @settings(max_examples=50)
 @given(st.data())
-def test_counts_of_short_rows_move_by_no_more_than_their_sensitivity(relation, store, fixed, data):
-    """Whether n is a public constant, as is promised, or follows the data."""
+def test_counts_of_short_rows_move_by_no_more_than_their_sensitivity(relation, store, noise, data):
+    """Prices are the same on either side, as they follow from the public number of rows."""
     X, y = data.draw(records(Logistic(), most_rows=6))
     sides = [problem_of(Logistic(), *side, store) for side in neighbours_of(relation, X, y)]
-    if fixed:
-        sides = [replace(side, stated_rows=len(X)) for side in sides]
-    (one, sensitivity), (other, same) = map(length_scores, sides)
-    assert sensitivity == same == 10 * RESIDUAL_ONE
+    sides = [replace(side, stated_rows=len(X)) for side in sides]
+    (one, sensitivity), (other, same) = (length_scores(side, noise) for side in sides)
+    assert sensitivity == same == RESIDUAL_ONE
     assert np.abs(one - other).max() <= sensitivity
 
 
@@ -169,22 +168,52 @@ def test_the_length_sensitivity_is_reached():
 
 
 @dense_and_sparse
-def test_nine_rows_in_ten_are_shorter_than_the_typical_length(store):
+def test_the_less_noise_the_fewer_rows_are_longer_than_the_typical_length(store):
     rng = np.random.default_rng(2)
     X = rng.uniform(-1, 1, size=(3000, 25)) * rng.uniform(0.2, 1.0, size=(3000, 1))
-    length = typical_length(problem_of(Logistic(), X, np.zeros(3000), store), 1.0, SeededSource(3))
-    assert 0.85 < np.mean(np.linalg.norm(X, axis=1) <= length) < 0.95
+    problem = problem_of(Logistic(), X, np.zeros(3000), store)
+    shorter = [
+        np.mean(np.linalg.norm(X, axis=1) <= typical_length(problem, 1.0, noise, SeededSource(3)))
+        for noise in (40.0, 8.0, 0.1)
+    ]
+    assert 0.5 < shorter[0] < shorter[1] < shorter[2]
+    assert shorter[2] > 0.99
+
+
+def test_rows_of_one_length_are_neither_cut_nor_given_room():
+    """Longer ones would only add noise: two points of the grid beyond them cost some 100 rows."""
+    X = np.zeros((5000, 49))
+    X[:, ::5] = 1.0
+    lengths = [
+        typical_length(problem_of(Logistic(), X, np.zeros(5000)), 1.0, 20.0, SeededSource(i)) for i in range(20)
+    ]
+    assert all(math.sqrt(10) <= length <= 1.25 * math.sqrt(10) for length in lengths)
+
+
+def test_where_most_rows_are_empty_the_others_still_count():
+    X = np.zeros((5000, 49))
+    X[:200, ::5] = 1.0
+    length = typical_length(problem_of(Logistic(), X, np.zeros(5000)), 1.0, 3.0, SeededSource(0))
+    assert length >= math.sqrt(10)
+
+
+def test_prices_grow_with_noise_and_length_and_never_beyond_half_the_rows():
+    grid = np.array([0.1, 1.0, 5.0])
+    prices = [length_prices(grid, 1000, 25, noise) for noise in (0.5, 1.0, 1e9)]
+    assert np.all(np.diff(prices, axis=1) > 0)
+    assert prices[1] == pytest.approx(2 * prices[0])
+    assert prices[2] == pytest.approx([10.0, 100.0, 500.0])
 
 
 @pytest.mark.parametrize("p", [1, 2, 7])
 def test_the_grid_of_lengths_ends_where_no_row_is_longer(p):
     problem = problem_of(Logistic(), np.ones((400, p)), np.zeros(400))
-    lengths = {typical_length(problem, 50.0, SeededSource(seed)) for seed in range(5)}
+    lengths = {typical_length(problem, 50.0, 3.0, SeededSource(seed)) for seed in range(5)}
     assert all(0.1 <= length <= math.sqrt(p) + 1e-12 for length in lengths)
 
 
 def test_a_length_is_found_for_a_single_row_of_zeros():
-    assert 0.1 <= typical_length(problem_of(Logistic(), np.zeros((1, 1)), [0]), 1.0, SeededSource(0)) <= 1.0
+    assert 0.1 <= typical_length(problem_of(Logistic(), np.zeros((1, 1)), [0]), 1.0, 3.0, SeededSource(0)) <= 1.0
 
 
 # --- Class rates --------------------------------------------------------------------------------------------------
