@@ -32,7 +32,7 @@ DENSE = "DensePrivateLogisticRegression"
 
 def less_gaussian_noise(patch: Patch) -> None:
     right = randomness.rounded_gaussian
-    patch.setattr(mechanisms, "rounded_gaussian", lambda source, count, sigma: right(source, count, -(-sigma // 2)))
+    patch.setattr(mechanisms, "rounded_gaussian", lambda source, count, sigma: right(source, count, sigma) // 2)
 
 
 def less_laplace_noise(patch: Patch) -> None:

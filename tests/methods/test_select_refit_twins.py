@@ -19,7 +19,7 @@ from hardzero.optim import standardise as standard
 from hardzero.optim.descent import Pace, noisy_descent, prepare_descent
 from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.losses import Logistic, Softmax
-from hardzero.privacy import mechanisms
+from hardzero.privacy import mechanisms, randomness
 from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.privacy.randomness import SeededSource
 
@@ -318,6 +318,16 @@ def test_steps_have_fresh_noise_of_the_right_size_and_noise_drawn_once_is_caught
     monkeypatch.setattr(
         mechanisms, "rounded_gaussian", lambda source, count, sigma: original(SeededSource(42), count, sigma)
     )
+    assert largest_correlation(step_noise()) > 0.99
+
+
+def test_noise_drawn_ahead_that_is_handed_out_twice_is_caught(monkeypatch):
+    def always_the_first(self, count, sigma):
+        if not len(self._drawn):
+            self._drawn = randomness.rounded_gaussian(self._source, count, sigma)
+        return self._drawn[:count]
+
+    monkeypatch.setattr(randomness.GaussiansAhead, "take", always_the_first)
     assert largest_correlation(step_noise()) > 0.99
 
 

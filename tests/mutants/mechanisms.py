@@ -17,6 +17,8 @@ _GAP = in_file("privacy/test_perturbed_minimum", "test_the_gap_is_hidden_by_nois
 _LAPLACE = in_file("privacy/test_randomness", "test_discrete_laplace_fits_and_a_wrong_scale_does_not")
 _ROUNDED_GAUSSIAN = in_file("privacy/test_randomness", "test_rounded_gaussian_fits_and_a_wrong_scale_does_not")
 
+_AHEAD = in_file("privacy/test_randomness", "test_noise_drawn_ahead_is_what_the_sampler_gives_each_of_it_once")
+
 _ADDED = "return values._secret + rounded_gaussian(source, len(values._secret), sigma)"
 
 MUTANTS = (
@@ -52,6 +54,31 @@ MUTANTS = (
         "noise = rounded_gaussian(source, len(values._secret), sigma)\n"
         "    return values._secret + gaussian.__dict__.setdefault((len(noise), sigma), noise)",
         _GAUSSIAN,
+    ),
+    Mutant(
+        "noise-drawn-ahead-used-again",
+        "two steps of a descent have the same noise",
+        _RANDOMNESS,
+        "taken, self._drawn = np.split(self._drawn, [count])",
+        "taken, _ = np.split(self._drawn, [count])",
+        _AHEAD,
+    ),
+    Mutant(
+        "noise-drawn-ahead-of-any-size",
+        "a release gets the noise that was drawn for another",
+        _RANDOMNESS,
+        "        if sigma != self._sigma:\n"
+        '            raise ValueError(f"noise of {self._sigma} was drawn ahead, and {sigma} is asked for")\n',
+        "",
+        in_file("privacy/test_randomness", "test_noise_of_another_size_is_not_handed_out"),
+    ),
+    Mutant(
+        "noise-drawn-ahead-runs-dry",
+        "entries beyond what was drawn are released without noise",
+        _RANDOMNESS,
+        "max(count, min(self._missing, _AHEAD))",
+        "min(self._missing, _AHEAD)",
+        in_file("privacy/test_randomness", "test_more_noise_than_a_block_holds_is_drawn_anew"),
     ),
     Mutant(
         "count-without-noise",

@@ -312,8 +312,8 @@ MUTANTS = (
         "descent-noise-halved",
         "half the noise that is charged for",
         _DESCENT,
-        "released = mechanisms.gaussian(sums, plan.sigma, source) / plan.one",
-        "released = mechanisms.gaussian(sums, plan.sigma // 2, source) / plan.one",
+        "released = mechanisms.gaussian(sums, plan.sigma, noise) / plan.one",
+        "released = mechanisms.gaussian(sums, plan.sigma // 2, noise) / plan.one",
         _GRADIENTS,
     ),
     Mutant(

@@ -7,7 +7,14 @@ import pytest
 from scipy import stats
 
 from hardzero.privacy import randomness
-from hardzero.privacy.randomness import SeededSource, SystemSource, discrete_laplace, rounded_gaussian, source_for
+from hardzero.privacy.randomness import (
+    GaussiansAhead,
+    SeededSource,
+    SystemSource,
+    discrete_laplace,
+    rounded_gaussian,
+    source_for,
+)
 
 from .statistics import ALPHA, chi_square_p_value
 
@@ -222,3 +229,50 @@ def test_a_forked_child_draws_for_itself():
     finally:
         os.close(reading)
         os.close(writing)
+
+
+# --- Noise drawn ahead --------------------------------------------------------------------------------------------
+
+
+def test_noise_drawn_ahead_is_what_the_sampler_gives_each_of_it_once():
+    ahead = GaussiansAhead(SeededSource(5), 1000, 400)
+    handed = [rounded_gaussian(ahead, count, 1000) for count in (7, 1, 0, 92, 300)]
+    assert [len(part) for part in handed] == [7, 1, 0, 92, 300]
+    assert np.array_equal(np.concatenate(handed), rounded_gaussian(SeededSource(5), 400, 1000))
+
+
+@pytest.mark.parametrize("block", [1, 10, 64])
+def test_more_noise_than_a_block_holds_is_drawn_anew(block, monkeypatch):
+    """2,000 variables of standard deviation 2⁴⁰, all different: any two alike have a chance of one in a million."""
+    monkeypatch.setattr(randomness, "_AHEAD", block)
+    ahead = GaussiansAhead(SeededSource(6), 2**40, 900)
+    handed = np.concatenate(
+        [ahead.take(count, 2**40) for count in (10, 500, 3, 387, 100, 1000)]
+    )  # more than was said
+    assert len(handed) == len(np.unique(handed)) == 2000
+
+
+def test_blocks_are_no_longer_than_need_be(monkeypatch):
+    asked, original = [], rounded_gaussian
+    monkeypatch.setattr(
+        randomness,
+        "rounded_gaussian",
+        lambda source, count, sigma: asked.append(count) or original(source, count, sigma),
+    )
+    ahead = GaussiansAhead(SeededSource(7), 10, 100_000)
+    for _ in range(10):
+        ahead.take(10_000, 10)
+    assert asked == [2**15, 2**15, 2**15, 10_000]
+
+
+def test_noise_drawn_ahead_fits_and_a_wrong_scale_does_not():
+    ahead = GaussiansAhead(SeededSource(8), 3, N)
+    sample = np.concatenate([ahead.take(part, 3) for part in (N // 3, N // 3, N - 2 * (N // 3))])
+    assert histogram_p_value(sample, lambda x: gaussian_probabilities(x, 3), 15) > ALPHA
+    for wrong in (0.95, 1.05):
+        assert histogram_p_value(sample, lambda x, f=wrong: gaussian_probabilities(x, 3 * f), 15) < ALPHA
+
+
+def test_noise_of_another_size_is_not_handed_out():
+    with pytest.raises(ValueError, match="noise of 10 was drawn ahead, and 20 is asked for"):
+        rounded_gaussian(GaussiansAhead(SeededSource(0), 10, 5), 5, 20)

@@ -157,7 +157,7 @@ def test_the_privacy_core_stands_alone(path):
 
 
 def test_the_privacy_core_can_be_read_in_one_sitting():
-    assert sum(len(path.read_text().splitlines()) for path in (ROOT / "privacy").rglob("*.py")) <= 1050
+    assert sum(len(path.read_text().splitlines()) for path in (ROOT / "privacy").rglob("*.py")) <= 1075
 
 
 @EVERY_FILE

@@ -2,14 +2,15 @@
 
 A row may stand for many records, so that a rehearsal of a million takes no longer than one of some thousands: sums
 over rows are multiplied, and targets, in place of 0 and 1, are the row's probability plus as much chance as so many
-labels have on average. Sums then have the mean and the variance that they would have with all records.
+labels have on average. Sums then have the mean and the variance that they would have with all records. Squares of
+residuals would not: they are summed with labels of 0 and 1.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..methods.plans import default_delta
 from ..methods.select_refit import rows_of_classes, select_and_refit
 from ..methods.select_refit_plan import SelectRefitPlan, plan_select_refit
 from ..model.inference import FALSE_DISCOVERY_RATE
+from ..optim.curvature import weighted_products
 from ..optim.frank_wolfe import Weights
 from ..optim.losses import Logistic
 from ..optim.problem import Problem, ScatteredProblem
@@ -36,6 +38,8 @@ MOST_ROWS = 4096
 MOST_FEATURES = 20_000
 """Tables with more features are not rehearsed: too few of their rows would fit into the memory."""
 _MOST_CELLS, _FEWEST_ROWS = 2**25, 1024
+_DRAWS = 4
+"""Times that labels are drawn for squares of residuals, so that few rows of a rare category do not decide on them."""
 _HALVINGS = 40
 _STRONGEST = 200.0
 _SMALLEST = 1e-300
@@ -48,6 +52,8 @@ _MOST_WITHOUT_PRIVACY = 1000
 class StandIns:
     """Rows, or something made from them, each of which stands for ``each`` records, some of class 1.
 
+    ``labels`` are targets of 0 and 1 for the same rows, drawn several times.
+
     Privacy
     -------
     Data-independent: all of it is made up.
@@ -56,6 +62,7 @@ class StandIns:
     state: Any
     each: float
     positives: float
+    labels: tuple[FloatArray, ...]
 
     def total(self, function: Callable[..., IntArray], *arguments: Any) -> IntArray:
         """Sum over all records; labels are no whole numbers here, so that they are counted beforehand."""
@@ -64,11 +71,14 @@ class StandIns:
             sums[-1] = self.positives * FEATURE_ONE * RESIDUAL_ONE
         elif function is rows_of_classes:
             sums[-1] = np.rint(self.positives) * RESIDUAL_ONE
+        elif function is weighted_products:
+            drawn = [function(replace(self.state, targets=targets), *arguments)[1] for targets in self.labels]
+            sums[1] = self.each * np.mean(drawn, axis=0)
         return np.rint(sums).astype(np.int64)
 
     def then(self, function: Callable[..., Any], *arguments: Any) -> StandIns:
         """Keep what a function makes of the rows."""
-        return StandIns(function(self.state, *arguments), self.each, self.positives)
+        return replace(self, state=function(self.state, *arguments))
 
     def change(self, function: Callable[..., None], *arguments: Any) -> None:
         """Let a function change what is kept."""
@@ -261,11 +271,13 @@ def rehearse(
     n_rows, plan = terms.n_rows, terms.plan(world.table, len(probes))
     rows = rows_at_hand(n_rows, world.table.n_features)
     X, chance = world.draw(rows, n_rows, strength, probes, rng)
-    labels = rng.random(rows) < chance
-    targets = chance + math.sqrt(rows / n_rows) * (labels - chance)
+    labels = (rng.random((_DRAWS, rows)) < chance).astype(np.float64)
+    targets = chance + math.sqrt(rows / n_rows) * (labels[0] - chance)
     data = BoundedData.from_matrix(X, Bounds.parse((-1, 1), X.shape[1]))
     each = n_rows / rows
-    known = StandIns(Problem(data, targets[:, None], Logistic()), each, each * float(targets.sum()))
+    known = StandIns(
+        Problem(data, targets[:, None], Logistic()), each, each * float(targets.sum()), tuple(labels[:, :, None])
+    )
     problem = ScatteredProblem(known, Logistic(), n_rows, X.shape[1])
     fitted = select_and_refit(problem, plan, SeededSource(int(rng.integers(2**63))))
     return _judged(fitted, probes, X, chance, _refitted(X, targets, each) if plain else None)

@@ -19,7 +19,7 @@ from ..data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, CodeArray, Float
 from ..data.passes import WeighedRows
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
-from ..privacy.randomness import Source
+from ..privacy.randomness import GaussiansAhead, Source
 from .frank_wolfe import Weights
 from .losses import Loss
 from .problem import AnyProblem, Problem, Rows, count_rows
@@ -186,9 +186,10 @@ def noisy_descent(problem: AnyProblem, standard: Standard, start: Weights, plan:
     coef, intercept = start.coef * plan.mask, start.intercept
     speed = Weights(np.zeros_like(coef), np.zeros_like(intercept))
     record = _Record(plan, standard.rates)
+    noise = GaussiansAhead(source, plan.sigma, plan.steps * (int(plan.mask.sum()) + 2 * len(plan.mask)))
     for _ in counted(range(plan.steps)):
         ahead = Weights(coef + _MOMENTUM * speed.coef, intercept + _MOMENTUM * speed.intercept)
-        slope, bend = _noisy_gradient(weighted_sums(rows, standard, ahead, plan), plan, source)
+        slope, bend = _noisy_gradient(weighted_sums(rows, standard, ahead, plan), plan, noise)
         record.add(ahead, slope, bend)
         there = plan.allowed(ahead.coef - plan.rate * slope.coef)
         moved = Weights(there, ahead.intercept - plan.rate * slope.intercept)
@@ -343,9 +344,11 @@ def _standardised_sums(sums: IntArray, standard: Standard, mask: NDArray[np.bool
     return whole
 
 
-def _noisy_gradient(sums: Sensitive[IntArray], plan: DescentPlan, source: Source) -> tuple[Weights, FloatArray]:
+def _noisy_gradient(
+    sums: Sensitive[IntArray], plan: DescentPlan, noise: GaussiansAhead
+) -> tuple[Weights, FloatArray]:
     """Release the sums, and put them back into the places of weights, intercepts and curvatures."""
-    released = mechanisms.gaussian(sums, plan.sigma, source) / plan.one
+    released = mechanisms.gaussian(sums, plan.sigma, noise) / plan.one
     inside, outputs = int(plan.mask.sum()), len(plan.mask)
     coef = np.zeros(plan.mask.shape)
     coef[plan.mask] = released[:inside]

@@ -14,7 +14,7 @@ from typing import Generic, NoReturn, TypeVar
 
 import numpy as np
 
-from .randomness import FloatArray, IntArray, Source, discrete_laplace, rounded_gaussian
+from .randomness import FloatArray, GaussiansAhead, IntArray, Source, discrete_laplace, rounded_gaussian
 
 T = TypeVar("T")
 
@@ -188,7 +188,7 @@ def noise_ratio(sensitivity: int, epsilon: float) -> tuple[int, int]:
     return numerator, denominator
 
 
-def gaussian(values: Sensitive[IntArray], sigma: int, source: Source) -> IntArray:
+def gaussian(values: Sensitive[IntArray], sigma: int, source: Source | GaussiansAhead) -> IntArray:
     """Add Gaussian noise of standard deviation ``sigma`` to every sum, and round to whole numbers.
 
     Privacy
