@@ -56,7 +56,7 @@ def test_every_release_of_the_main_method_is_among_the_cases():
         for event in fitted(case, records(case, 1)).privacy_.events
     }
     assert len(released) == 6
-    assert "curvature of the kept features" in released
+    assert "curvature of the kept features, and how gradients vary" in released
 
 
 @every_storage

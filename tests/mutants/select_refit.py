@@ -380,7 +380,7 @@ MUTANTS = (
         "a release is left out of the events",
         _PLAN,
         "        if self.curvature_noise is not None:\n"
-        '            events.append(GaussianRelease("curvature of the kept features", self.curvature_noise))\n',
+        '            events.append(GaussianRelease("curvature of the kept features, and how gradients vary", self.curvature_noise))\n',
         "",
         _CHARGED,
     ),

@@ -21,7 +21,7 @@ from .planner_probes import SHARES, Probing, wanted_size
 from .planner_rehearsal import MOST_FEATURES, Terms, World, mean_accuracy
 from .planner_tables import MadeUpTable, PlainTable, SchemaTable, Supposed
 
-REPEATS, NEEDED_REPEATS, ACCURACY_REPEATS = 80, 40, 12
+REPEATS, NEEDED_REPEATS, ACCURACY_REPEATS = 160, 40, 12
 _HIGHEST_EPSILON = 50.0
 _FEWEST_ROWS = 100
 _USUAL = Supposed()
@@ -58,7 +58,7 @@ def plan(
     supposed : Supposed, optional
         What sizes alone do not tell: how well classes can be told at all, how frequent they are, how many effects
         there are.
-    repeats : int, default=80
+    repeats : int, default=160
         Rehearsals; more of them make the answer more exact.
     random_state : int, default=0
         Seed of the rehearsals; it protects nobody, as nobody is in them.

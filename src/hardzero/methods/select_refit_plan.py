@@ -86,7 +86,9 @@ class Releases:
         paces = (stage.pace for stage in self.stages)
         events += [Repeated(GaussianRelease("weighted gradients", pace.noise), pace.steps) for pace in paces]
         if self.curvature_noise is not None:
-            events.append(GaussianRelease("curvature of the kept features", self.curvature_noise))
+            events.append(
+                GaussianRelease("curvature of the kept features, and how gradients vary", self.curvature_noise)
+            )
         return tuple(events)
 
 
