@@ -379,9 +379,8 @@ MUTANTS = (
         "curvature-not-charged",
         "a release is left out of the events",
         _PLAN,
-        "        if self.curvature_noise is not None:\n"
-        '            events.append(GaussianRelease("curvature of the kept features, and how gradients vary", self.curvature_noise))\n',
-        "",
+        "if self.curvature_noise is not None:\n            events",
+        "if self.curvature_noise is None:\n            events",
         _CHARGED,
     ),
     Mutant(
