@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from additive_data import TRUTH, FloatArray, grid, load_table, shape_variables, true_curve, true_margin
 from additive_models import DEFAULT, EBM, FORMS, LINES, LOGISTIC, OURS, TUNED, Additive, fit
+from options import add_studies
 from sklearn.metrics import roc_auc_score
 
 from hardzero.reproduce.rows import Parameters, Trial
@@ -192,7 +193,7 @@ def run(runner: Runner, study: str, methods: Sequence[str], data: Sequence[str],
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("studies", nargs="*", metavar="study", choices=[*DATA, []], default=list(DATA))
+    add_studies(parser, DATA)
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=METHODS, help="only these methods")
     parser.add_argument("--data", nargs="*", help="only these tables")
     parser.add_argument("--seeds", type=int, default=SEEDS)

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from options import add_studies
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
@@ -185,9 +186,7 @@ def work(study: str, trial: Trial) -> Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "studies", nargs="*", metavar="study", choices=["near", "worth", []], default=["near", "worth"]
-    )
+    add_studies(parser, ["near", "worth"])
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result rows")
     parser.add_argument("--jobs", type=int, default=1)

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from options import add_studies
 from scipy.special import expit, ndtr
 from sklearn.metrics import roc_auc_score
 
@@ -198,7 +199,7 @@ STUDIES = {"accuracy": accuracy, "intervals": intervals, "evaluation": evaluatio
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("studies", nargs="*", metavar="study", choices=[*STUDIES, []], default=list(STUDIES))
+    add_studies(parser, STUDIES)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result rows")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--renew", action="store_true", help="run again what other code made")

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from options import add_studies
 from scipy import sparse
 
 from hardzero import SparsePrivateLogisticRegression
@@ -154,7 +155,7 @@ STUDIES = {"found": found, "shapes": shapes}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("studies", nargs="*", metavar="study", choices=[*STUDIES, []], default=list(STUDIES))
+    add_studies(parser, STUDIES)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result rows")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--renew", action="store_true", help="run again what other code made")

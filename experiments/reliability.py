@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from options import add_studies
 from reliability_data import (
     KINDS,
     Design,
@@ -231,7 +232,7 @@ def trials(study: str, arguments: argparse.Namespace) -> list[Trial]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("studies", nargs="*", metavar="study", choices=[*STUDIES, []], default=list(STUDIES))
+    add_studies(parser, STUDIES)
     parser.add_argument("--seeds", type=int, help="default: 10, for coverage 30")
     parser.add_argument("--data", nargs="*", help="only these data sets, or kinds of simulated features")
     parser.add_argument("--epsilon", nargs="*", type=float, help="default: 0.5, 1 and 4; stability and coverage 1")

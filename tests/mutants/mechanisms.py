@@ -59,8 +59,8 @@ MUTANTS = (
         "noise-drawn-ahead-used-again",
         "two steps of a descent have the same noise",
         _RANDOMNESS,
-        "taken, self._drawn = np.split(self._drawn, [count])",
-        "taken, _ = np.split(self._drawn, [count])",
+        "taken, self._drawn = self._drawn[:count], self._drawn[count:]",
+        "taken = self._drawn[:count]",
         _AHEAD,
     ),
     Mutant(

@@ -51,6 +51,9 @@ def test_words_do_not_count_and_code_does(tmp_path):
     assert len(code) == 12
     reworded = SCRIPT.replace("What it does", "What it is for").replace("import math", "import math  # for π")
     assert code_of(tmp_path / "reworded", reworded) == code
+    run = "\ndef main():\n    print({})\n\nif __name__ == '__main__':\n    main()\n"
+    ways = {code_of(tmp_path / name, SCRIPT + run.format(name)) for name in ("one", "two")}
+    assert len(ways) == 1  # what is asked of a script does not change what it does
     assert code_of(tmp_path / "changed", SCRIPT.replace("math.pi", "math.e")) != code
     assert code_of(tmp_path / "beside", neighbour="HALF = 0.25\n") != code
 

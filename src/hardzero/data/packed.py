@@ -98,8 +98,8 @@ class Pieces:
             self._loops.weighted_sums(short, unit, *given, rows.limit, rows.one, first, last, *parts)
             return parts
 
-        done = kernels.by_parts(self._loops.count, 2 * self._work * outputs, sums)
-        return [np.asarray(np.sum(parts, axis=0)) for parts in zip(*done, strict=True)]
+        first, *others = kernels.by_parts(self._loops.count, 2 * self._work * outputs, sums)
+        return [np.asarray(sum(parts[1:], start=parts[0])) for parts in zip(first, *others, strict=True)]
 
 
 def _short(weights: IntArray) -> CodeArray | None:

@@ -56,7 +56,8 @@ def using_threads(count: int | None) -> Iterator[None]:
 
 def parts_for(work: int, most: int) -> int:
     """Return in how many parts to share work, in products, that can be cut into ``most``; at least one."""
-    return max(min(threads(), work // _WORTH_A_THREAD, most), 1)
+    most = min(work // _WORTH_A_THREAD, most)
+    return min(threads(), most) if most > 1 else 1
 
 
 def on_threads(ends: Sequence[int], job: Callable[[int, int], Result]) -> list[Result]:

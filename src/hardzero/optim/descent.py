@@ -212,10 +212,15 @@ class _Record:
 
     def add(self, at: Weights, slope: Weights, bend: FloatArray) -> None:
         places = own_weights(at.coef, self._rates)
-        self._sums += np.stack([places, slope.coef, places**2, places * slope.coef])
+        self._sums[0] += places
+        self._sums[1] += slope.coef
+        self._sums[2] += places**2
+        self._sums[3] += places * slope.coef
         self._bend += bend
         if self._step >= self._first:
-            self._last += np.stack([np.column_stack([part.coef, part.intercept]) for part in (at, slope)])
+            for total, place in zip(self._last, (at, slope), strict=True):
+                total[:, :-1] += place.coef
+                total[:, -1] += place.intercept
         self._step += 1
 
     def path(self) -> Path:
@@ -337,8 +342,8 @@ def weighted_sums(rows: Rows, standard: Standard, at: Weights, plan: DescentPlan
 
 def _standardised_sums(sums: IntArray, standard: Standard, mask: NDArray[np.bool_]) -> IntArray:
     """Sums of residuals times standardised features, from exact sums over the features as they are; of both codes."""
-    gradient, totals, bends = np.split(sums, [mask.size, mask.size + len(mask)])
-    weighted = gradient.reshape(mask.shape) * (1.0 / FEATURE_ONE)
+    totals, bends = sums[mask.size :].reshape(2, -1)
+    weighted = sums[: mask.size].reshape(mask.shape) * (1.0 / FEATURE_ONE)
     slopes = (weighted - totals[:, None] * standard.centre) / standard.scale
     whole: IntArray = np.rint(np.concatenate([slopes[mask], totals, _BEND_WEIGHT * bends])).astype(np.int64)
     return whole

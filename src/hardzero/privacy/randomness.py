@@ -150,7 +150,7 @@ class GaussiansAhead:
         if len(self._drawn) < count:
             self._drawn = rounded_gaussian(self._source, max(count, min(self._missing, _AHEAD)), sigma)
         self._missing -= count
-        taken, self._drawn = np.split(self._drawn, [count])
+        taken, self._drawn = self._drawn[:count], self._drawn[count:]
         return taken
 
 

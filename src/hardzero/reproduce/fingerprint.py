@@ -1,6 +1,7 @@
 """Which code made a result: a fingerprint of all source that a trial's work can reach by its imports.
 
-Comments, docstrings and layout do not count. What only carries, stores or shows results does not count either.
+Comments, docstrings and layout do not count. What only carries, stores or shows results does not count either, nor
+does a script's `main`, which says what is to be run.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def _name_of(path: Path) -> str:
 
 
 def _essence(path: Path) -> str:
-    """The code of a Python file without comments, docstrings and layout; another file as it is."""
+    """The code of a Python file without comments, docstrings, layout and `main`; another file as it is."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         return text
@@ -138,6 +139,7 @@ def _essence(path: Path) -> str:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             # Strings that stand alone do nothing: docstrings, and what explains a constant.
             node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
+    tree.body = [line for line in tree.body if not (isinstance(line, ast.FunctionDef) and line.name == "main")]
     return ast.unparse(tree)
 
 
