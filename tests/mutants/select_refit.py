@@ -380,7 +380,7 @@ MUTANTS = (
         "a release is left out of the events",
         _PLAN,
         "if self.curvature_noise is not None:\n            events",
-        "if self.curvature_noise is None:\n            events",
+        "if False:\n            events",
         _CHARGED,
     ),
     Mutant(
