@@ -456,12 +456,12 @@ def believed_scores(curvature):
 
 
 def test_scores_lean_up_by_their_noise_but_not_beyond_the_curvature(monkeypatch):
-    """5,400 entries, of which 84 % are meant to be too large; a standard error of 0.5 %."""
+    """5,400 entries, of which 69 % are meant to be too large; a standard error of 0.6 %."""
     monkeypatch.setattr(inference, "_positive", lambda matrix: matrix)  # which may lift more than that
     rng, scores = np.random.default_rng(3), 0.2 * curved(2000.0)
     drawn = [with_noise(rng, curved(2000.0), 50.0, scores) for _ in range(600)]
     diagonals = np.array([np.diag(believed_scores(each)) for each in drawn])
-    assert 0.81 < np.mean(diagonals > np.diag(scores)) < 0.87
+    assert 0.66 < np.mean(diagonals > np.diag(scores)) < 0.72
     for each in (with_noise(rng, curved(2000.0), 5000.0, scores) for _ in range(50)):
         allowed = np.maximum(2000.0, np.diag(each.scores))
         assert np.all(np.diag(believed_scores(each)) <= allowed * (1 + 1e-9))

@@ -43,7 +43,7 @@ _UNKNOWN_CORRELATION = 0.2
 """Standard deviation of correlations between features where none were released."""
 _TELLING, _CLEAR = 1 / 3, 0.05
 """Standard errors below the first times a typical weight, less likely to be noise than the second, are telling."""
-_WARY = 1.0
+_WARY = 0.5
 """Standard errors of noise added to what sampling seems to do: too long an interval is better than too short."""
 _LEAST_SIGNAL = 1e-4
 _FLATTEST = 1e-6

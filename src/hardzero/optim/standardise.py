@@ -19,8 +19,9 @@ from .problem import AnyProblem, Problem
 
 _LENGTHS = 40
 _SHORTEST = 0.1
-_DEAREST = 0.5
-"""The longest length costs no more than this share of the rows, or noise would be all that counts in small tables."""
+_INSIDE, _OUT_OF = 9, 10  # nine rows in ten, of those that are not empty, should be shorter than the clipping length
+_PRICE = 0.25
+"""How much noise counts beside rows that are cut: it decides where many lengths do as well."""
 _LEAST_SCALE = 0.02
 _SUM_ONE = FEATURE_ONE * RESIDUAL_ONE
 
@@ -67,46 +68,38 @@ class Standard:
 
 
 def typical_length(problem: AnyProblem, eta: float, noise: float, source: Source) -> float:
-    """Choose a length from a fixed grid that few rows exceed, the fewer the less ``noise`` the moments will have.
+    """Choose a length from a fixed grid that about nine in ten of the rows that are not empty do not exceed.
+
+    Of lengths that do as well the shorter ones: the moments' noise, ``noise`` in records, is proportional to them.
 
     Privacy
     -------
-    Releases one grid point with bounded range ``eta`` under every relation: one record moves each count by at most
-    one. Proof: docs/proofs/select-refit.md.
+    Releases one grid point with bounded range ``eta`` under every relation: one record moves each score by at most
+    one row. Proof: docs/proofs/select-refit.md.
     """
     grid = np.geomspace(_SHORTEST, max(math.sqrt(problem.n_features), 2 * _SHORTEST), _LENGTHS)
-    prices = length_prices(grid, problem.n_rows, problem.n_features, noise)
-    return float(grid[mechanisms.select(length_scores(problem, grid, prices), RESIDUAL_ONE, eta, source)])
-
-
-def length_prices(grid: FloatArray, n_rows: int, n_features: int, noise: float) -> FloatArray:
-    """Return for each length how many rows might be cut for having less noise: it is proportional to the length.
-
-    Noise of √2·noise·L in each of p sums of squares is worth as much as cutting so many rows of length p^¼ to
-    nothing: rows lie, on a logarithmic scale, halfway between one feature and all.
-
-    Privacy
-    -------
-    Data-independent.
-    """
-    rate = min(math.sqrt(2 * n_features) * noise, _DEAREST * n_rows / math.sqrt(n_features))
-    return rate * grid
+    prices = _PRICE * math.sqrt(2 * problem.n_features) * noise * grid
+    return float(grid[mechanisms.select(length_scores(problem, grid, prices), _OUT_OF * RESIDUAL_ONE, eta, source)])
 
 
 def length_scores(problem: AnyProblem, grid: FloatArray, prices: FloatArray) -> Sensitive[IntArray]:
-    """Score every length of a grid by the rows within it, less its price, in units of 1/RESIDUAL_ONE.
+    """Score every length of a grid: the closer the rows within it are to nine tenths, the higher, less its price.
 
-    In units so small that dividing one sensitivity into levels loses next to nothing.
+    Rows within the first length count as empty. Prices are in rows; scores in units so small that dividing one
+    sensitivity into levels loses next to nothing.
 
     Privacy
     -------
-    Sensitive. A record is within a length or not, and moves each score by at most RESIDUAL_ONE.
+    Sensitive. A record that is empty counts 0 in the difference from nine tenths, one within a length 1, one beyond
+    it -9: it moves each score by at most 10·RESIDUAL_ONE.
     """
-    return Sensitive(problem.rows.total(rows_within, grid) - np.rint(prices * RESIDUAL_ONE).astype(np.int64))
+    *inside, total = problem.rows.total(rows_within, grid)
+    excess = _OUT_OF * np.array(inside) - (_OUT_OF - _INSIDE) * inside[0] - _INSIDE * total
+    return Sensitive(-np.abs(excess) - np.rint(_OUT_OF * RESIDUAL_ONE * prices).astype(np.int64))
 
 
 def rows_within(problem: Problem, grid: FloatArray) -> IntArray:
-    """Count the rows within each length of a grid, in units of 1/RESIDUAL_ONE.
+    """Count the rows within each length of a grid, and last all rows, in units of 1/RESIDUAL_ONE.
 
     Privacy
     -------
@@ -117,7 +110,7 @@ def rows_within(problem: Problem, grid: FloatArray) -> IntArray:
         counts = np.bincount(beyond, minlength=len(grid) + 1) * RESIDUAL_ONE
     else:
         counts = problem.persons.tally(beyond, len(grid) + 1, RESIDUAL_ONE)
-    return np.cumsum(counts[: len(grid)], dtype=np.int64)
+    return np.cumsum(counts, dtype=np.int64)
 
 
 def _lengths(data: Table) -> FloatArray:
