@@ -11,7 +11,7 @@ import pytest
 from scipy.special import expit
 
 from hardzero import SparsePrivateLogisticRegression
-from hardzero.data.bounded import RESIDUAL_ONE, BoundedData
+from hardzero.data.bounded import BoundedData
 from hardzero.methods import select_refit
 from hardzero.methods.select_refit_plan import Releases, plan_select_refit
 from hardzero.optim import curvature, descent
@@ -235,20 +235,14 @@ def test_screening_charged_for_the_wrong_relation_is_caught():
     assert not scores_within(*screens_of_both(Logistic(), Neighbours.REPLACE_ONE, X, y, rates, contributions=1))
 
 
-def test_lengths_scored_by_the_rows_they_cut_as_well_are_caught(monkeypatch):
-    """Rows within less rows beyond: one record that is exchanged then moves a score by two."""
-    X = np.array([[1.0], [1.0], [0.0]])
-
-    def apart():
-        (one, sensitivity), (other, _) = (
-            length_scores(problem_of(Logistic(), rows, np.zeros(len(rows)))) for rows in (X, X[[0, 1, 1]])
-        )
-        return np.abs(one - other).max() / sensitivity
-
-    assert apart() == 1.0
-    original = standard.rows_within
-    monkeypatch.setattr(standard, "rows_within", lambda *args: 2 * original(*args) - 3 * RESIDUAL_ONE)
-    assert apart() == 2.0
+def test_a_count_of_rows_charged_as_one_tenth_is_caught():
+    """Scores are in tenths of a row: charging one where one row moves ten is the mistake that is easily made."""
+    X = np.ones((6, 2))
+    (one, sensitivity), (other, _) = (
+        length_scores(problem_of(Logistic(), rows, np.zeros(6))) for rows in (X, np.vstack([X[:5], [[1.0, 0.0]]]))
+    )
+    assert np.abs(one - other).max() <= sensitivity
+    assert np.abs(one - other).max() > sensitivity // standard._OUT_OF
 
 
 # --- Screening without its cap ------------------------------------------------------------------------------------

@@ -83,9 +83,9 @@ def test_noise_on_the_largest_moments_leaves_them_where_they_are():
 def test_counts_of_classes_and_of_short_rows():
     problem = largest([1.0, 1.0], 1)
     assert class_sums(problem)._secret.tolist() == [MAX_ROWS * RESIDUAL_ONE]
-    prices = np.array([1.5, MAX_ROWS / 2])
+    prices = np.array([1.5, MAX_ROWS])
     scores = length_scores(problem, np.array([1.0, 2.0]), prices)._secret
-    assert scores.tolist() == [-1.5 * RESIDUAL_ONE, MAX_ROWS * RESIDUAL_ONE // 2]
+    assert scores.tolist() == [(-9 * MAX_ROWS - 15) * RESIDUAL_ONE, -11 * MAX_ROWS * RESIDUAL_ONE]
 
 
 def test_scores_of_screening_are_exact():

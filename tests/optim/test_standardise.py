@@ -144,65 +144,53 @@ def length_scores(problem, noise=3.0):
     return recorder.scores[0], recorder.sensitivities[0]
 
 
-@pytest.mark.parametrize("noise", [0.01, 30.0], ids=["little-noise", "much-noise"])
+@pytest.mark.parametrize("noise", [0.01, 30.0, 1e300], ids=["little-noise", "much-noise", "nothing-but-noise"])
+@pytest.mark.parametrize("fixed", [True, False], ids=["n-fixed", "n-counted"])
 @dense_and_sparse
 @every_relation
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(st.data())
-def test_counts_of_short_rows_move_by_no_more_than_their_sensitivity(relation, store, noise, data):
-    """Prices are the same on either side, as they follow from the public number of rows."""
+def test_counts_of_short_rows_move_by_no_more_than_their_sensitivity(relation, store, fixed, noise, data):
+    """Whether n is a public constant, as is promised, or follows the data: scores do not read it."""
     X, y = data.draw(records(Logistic(), most_rows=6))
     sides = [problem_of(Logistic(), *side, store) for side in neighbours_of(relation, X, y)]
-    sides = [replace(side, stated_rows=len(X)) for side in sides]
+    if fixed:
+        sides = [replace(side, stated_rows=len(X)) for side in sides]
     (one, sensitivity), (other, same) = (length_scores(side, noise) for side in sides)
-    assert sensitivity == same == RESIDUAL_ONE
+    assert sensitivity == same == 10 * RESIDUAL_ONE
     assert np.abs(one - other).max() <= sensitivity
 
 
 def test_the_length_sensitivity_is_reached():
+    """A row of length 1 in place of one of length √2: within lengths between them there is one row more."""
     X = np.ones((6, 2))
-    X[-1] = 0.0
-    sides = [replace(problem_of(Logistic(), rows, np.zeros(len(rows))), stated_rows=6) for rows in (X, X[:-1])]
+    sides = [problem_of(Logistic(), rows, np.zeros(6)) for rows in (X, np.vstack([X[:5], [[1.0, 0.0]]]))]
     (one, sensitivity), (other, _) = map(length_scores, sides)
     assert np.abs(one - other).max() == sensitivity
 
 
 @dense_and_sparse
-def test_the_less_noise_the_fewer_rows_are_longer_than_the_typical_length(store):
+def test_nine_in_ten_of_the_rows_that_are_not_empty_are_shorter_than_the_typical_length(store):
     rng = np.random.default_rng(2)
-    X = rng.uniform(-1, 1, size=(3000, 25)) * rng.uniform(0.2, 1.0, size=(3000, 1))
-    problem = problem_of(Logistic(), X, np.zeros(3000), store)
-    shorter = [
-        np.mean(np.linalg.norm(X, axis=1) <= typical_length(problem, 1.0, noise, SeededSource(3)))
-        for noise in (40.0, 8.0, 0.1)
-    ]
-    assert 0.5 < shorter[0] < shorter[1] < shorter[2]
-    assert shorter[2] > 0.99
+    X = rng.uniform(-1, 1, size=(6000, 25)) * rng.uniform(0.2, 1.0, size=(6000, 1))
+    X[3000:] = 0.0
+    length = typical_length(problem_of(Logistic(), X, np.zeros(6000), store), 1.0, 3.0, SeededSource(3))
+    assert 0.85 < np.mean(np.linalg.norm(X[:3000], axis=1) <= length) < 0.95
 
 
 def test_rows_of_one_length_are_neither_cut_nor_given_room():
-    """Longer ones would only add noise: two points of the grid beyond them cost some 100 rows."""
+    """All longer lengths do as well, but for noise: a length by a quarter longer costs 39 rows of noise."""
     X = np.zeros((5000, 49))
     X[:, ::5] = 1.0
-    lengths = [
-        typical_length(problem_of(Logistic(), X, np.zeros(5000)), 1.0, 20.0, SeededSource(i)) for i in range(20)
-    ]
-    assert all(math.sqrt(10) <= length <= 1.25 * math.sqrt(10) for length in lengths)
+    problem = problem_of(Logistic(), X, np.zeros(5000))
+    lengths = [typical_length(problem, 1.0, 20.0, SeededSource(seed)) for seed in range(20)]
+    assert all(math.sqrt(10) <= length <= 1.4 * math.sqrt(10) for length in lengths)
 
 
-def test_where_most_rows_are_empty_the_others_still_count():
-    X = np.zeros((5000, 49))
-    X[:200, ::5] = 1.0
-    length = typical_length(problem_of(Logistic(), X, np.zeros(5000)), 1.0, 3.0, SeededSource(0))
-    assert length >= math.sqrt(10)
-
-
-def test_prices_grow_with_noise_and_length_and_never_beyond_half_the_rows():
+def test_prices_are_a_quarter_of_the_noise_and_stay_where_whole_numbers_can_hold_them():
     grid = np.array([0.1, 1.0, 5.0])
-    prices = [length_prices(grid, 1000, 25, noise) for noise in (0.5, 1.0, 1e9)]
-    assert np.all(np.diff(prices, axis=1) > 0)
-    assert prices[1] == pytest.approx(2 * prices[0])
-    assert prices[2] == pytest.approx([10.0, 100.0, 500.0])
+    assert length_prices(grid, 8, 20.0) == pytest.approx([2.0, 20.0, 100.0])
+    assert length_prices(grid, 8, 1e300).tolist() == [2**30] * 3
 
 
 @pytest.mark.parametrize("p", [1, 2, 7])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray, Table
+from ..data.bounded import FEATURE_ONE, MAX_ROWS, RESIDUAL_ONE, FloatArray, IntArray, Table
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
@@ -78,8 +78,18 @@ def typical_length(problem: AnyProblem, eta: float, noise: float, source: Source
     one row. Proof: docs/proofs/select-refit.md.
     """
     grid = np.geomspace(_SHORTEST, max(math.sqrt(problem.n_features), 2 * _SHORTEST), _LENGTHS)
-    prices = _PRICE * math.sqrt(2 * problem.n_features) * noise * grid
+    prices = length_prices(grid, problem.n_features, noise)
     return float(grid[mechanisms.select(length_scores(problem, grid, prices), _OUT_OF * RESIDUAL_ONE, eta, source)])
+
+
+def length_prices(grid: FloatArray, n_features: int, noise: float) -> FloatArray:
+    """Return for each length how many rows its noise counts for, never more than the largest table has.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return np.minimum(_PRICE * math.sqrt(2 * n_features) * noise * grid, MAX_ROWS)
 
 
 def length_scores(problem: AnyProblem, grid: FloatArray, prices: FloatArray) -> Sensitive[IntArray]:
