@@ -15,7 +15,7 @@ from hardzero import SparsePrivateLogisticRegression
 from hardzero.datasets import load_adult_sample
 
 people = load_adult_sample("train")
-model = SparsePrivateLogisticRegression(epsilon=1.0, bounds=people.bounds, classes=people.classes, random_state=0)
+model = SparsePrivateLogisticRegression(epsilon=1.0, bounds=people.bounds, classes=people.classes, random_state=2)
 model.fit(people.X, people.y)
 lower, upper = (ends[0] for ends in model.conf_int(level=0.95))
 reliable, weights = model.reliable_[0], model.coef_[0]
