@@ -118,7 +118,7 @@ MUTANTS = (
         _REFIT,
         "null_chances(traces, whole, plan.leaning, likely)",
         "null_chances(traces, whole, plan.leaning * problem.data.n_rows / problem.n_rows, likely)",
-        (replayed_by_size(SELECT_REFIT),),
+        (replayed_by_size(SELECT_REFIT_CURVED),),
     ),
     Mutant(
         "class-rates-not-charged",
