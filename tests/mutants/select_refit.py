@@ -45,7 +45,7 @@ MUTANTS = (
         "the base rate leaves without noise",
         _REFIT,
         "start_intercept(whole.rates))",
-        "start_intercept(rates_of(class_counts(loss, problem.targets) / problem.n_rows, problem.n_rows)))",
+        "start_intercept(rates_of(problem.class_sums(1) / problem.n_rows, problem.n_rows)))",
         (replayed(SELECT_REFIT),),
     ),
     Mutant(
