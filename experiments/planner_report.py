@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from pathlib import Path
 
-from planner import FITTED, KINDS, PLANNED, size_of
+from planner import FITTED, KINDS, PLANNED, SIMPLY, size_of
 from result_page import Content, Row, Tables, average, command
 
 from hardzero.reproduce.rows import read
@@ -23,7 +23,7 @@ Cells = dict[tuple[str, float], dict[str, list[Row]]]
 
 def cells_of(path: Path) -> Cells:
     """Rows by table and ε, what was planned and what was fitted apart."""
-    cells: Cells = defaultdict(lambda: {PLANNED: [], FITTED: []})
+    cells: Cells = defaultdict(lambda: {PLANNED: [], SIMPLY: [], FITTED: []})
     for trial, row in read(path).items():
         cells[trial.data, trial.epsilon][trial.method].append(row)
     return {key: cell for key, cell in cells.items() if cell[PLANNED] and cell[FITTED]}
@@ -110,12 +110,14 @@ def shapes(results: Path) -> Content | None:
     """The accuracy that was expected, and that fits reached."""
     body = []
     for (data, epsilon), cell in sorted(cells_of(results / "planner-shapes.jsonl").items()):
-        (planned,), fitted = cell[PLANNED], cell[FITTED]
+        fitted = cell[FITTED]
         reached = sum(row["accuracy"] for row in fitted) / len(fitted)
-        body.append(
-            [data, f"{epsilon:g}", str(len(fitted)), f"{planned['accuracy']:.1f} ± {planned['error']:.1f}",
-             average(fitted, "accuracy", 1), f"{planned['accuracy'] - reached:+.1f}"]
-        )  # fmt: skip
+        for name, planned in [(data, cell[PLANNED]), (f"{data}, defaults", cell[SIMPLY])]:
+            body += [
+                [name, f"{epsilon:g}", str(len(fitted)), f"{told['accuracy']:.1f} ± {told['error']:.1f}",
+                 average(fitted, "accuracy", 1), f"{told['accuracy'] - reached:+.1f}"]
+                for told in planned
+            ]  # fmt: skip
     return (["data", "ε", "seeds", "expected", "reached on test rows", "difference"], body) if body else None
 
 

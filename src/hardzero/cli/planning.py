@@ -25,6 +25,12 @@ Nonzero = Annotated[
     float | None, typer.Option(help="The share of cells that are not zero: features are indicators, not numbers.")
 ]
 Skew = Annotated[float, typer.Option(help="With a schema: 0 for equally frequent categories, 1 for shares of 1/k.")]
+Correlation = Annotated[
+    float,
+    typer.Option(
+        help="How strongly neighbouring columns correlate; effects are on neighbours then, of the same sign."
+    ),
+]
 FindEffect = Annotated[
     float | None, typer.Option(help="An odds ratio: tell the ε, and the number of rows, that are needed to find it.")
 ]
@@ -33,7 +39,7 @@ Share = Annotated[
     typer.Option(help="For --find-effect: the share of rows that have the category.", show_default=False),
 ]
 Repeats = Annotated[
-    int | None, typer.Option(min=5, help="Rehearsals: more are more exact.", show_default="80, or 40")
+    int | None, typer.Option(min=5, help="Rehearsals: more are more exact.", show_default="160, or 40")
 ]
 Picture = Annotated[
     Path | None, typer.Option(help="Also rehearse other ε, and draw utility against ε: an .svg or .html file.")
@@ -53,6 +59,7 @@ def plan(
     effects: Effects = 6,
     nonzero: Nonzero = None,
     skew: Skew = 0.0,
+    correlation: Correlation = 0.0,
     find_effect: FindEffect = None,
     share: Share = None,
     repeats: Repeats = None,
@@ -71,7 +78,7 @@ def plan(
         from ..optim import progress
         from .actions import planning
 
-        supposed = Supposed(accuracy, rate, effects, nonzero, skew)
+        supposed = Supposed(accuracy, rate, effects, nonzero, skew, correlation)
         terms = {"delta": delta, "neighbours": neighbours.value, "supposed": supposed}
         table = planning.stated_table(features, schema_path, steps=shape is Shape.STEPS)
         request = planning.Request(rows, epsilon, table | terms, repeats)

@@ -18,10 +18,11 @@ from ..privacy.budget import Neighbours
 from ..schema.columns import Schema
 from .planner_forecast import Accuracy, Forecast, SmallestEffect
 from .planner_probes import SHARES, Probing, wanted_size
-from .planner_rehearsal import MOST_FEATURES, Terms, World, mean_accuracy
+from .planner_rehearsal import Terms, mean_accuracy
 from .planner_tables import MadeUpTable, PlainTable, SchemaTable, Supposed
+from .planner_worlds import MOST_FEATURES, World
 
-REPEATS, NEEDED_REPEATS, ACCURACY_REPEATS = 160, 40, 12
+REPEATS, NEEDED_REPEATS, ACCURACY_REPEATS = 160, 40, 36
 _HIGHEST_EPSILON = 50.0
 _FEWEST_ROWS = 100
 _USUAL = Supposed()
@@ -246,8 +247,9 @@ def _world(n_features: int | None, schema: Schema | None, supposed: Supposed) ->
     if schema is not None:
         if supposed.nonzero is not None:
             raise ValueError("nonzero is for tables without a schema, which says what its columns hold; leave it out")
-        table: MadeUpTable = SchemaTable(schema, supposed.skew)
+        table: MadeUpTable = SchemaTable(schema, supposed.skew, supposed.correlation)
         checks.whole_within("the number of the schema's features", table.n_features, 1, MOST_FEATURES)
     else:
-        table = PlainTable(checks.whole_within("n_features", n_features, 2, MOST_FEATURES), supposed.nonzero)
+        features = checks.whole_within("n_features", n_features, 2, MOST_FEATURES)
+        table = PlainTable(features, supposed.nonzero, supposed.correlation)
     return World(table, supposed)

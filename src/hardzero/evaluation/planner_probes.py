@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from ..data.bounded import FloatArray
 from ..model.inference import Ends, reach_of
-from .planner_rehearsal import Probe, Terms, World, rehearse, spread_of
+from .planner_rehearsal import Terms, rehearse
 from .planner_search import Effort, Outcomes, limits
+from .planner_worlds import Probe, World, spread_of
 
 SHARES: tuple[float | None, ...] = (None, 0.2, 0.05, 0.01)
 """Kinds of features whose smallest effect is told: a number, and categories that such shares of the rows have."""

@@ -31,17 +31,11 @@ from ..optim.problem import Problem, ScatteredProblem
 from ..optim.standardise import shrunk_moments
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.randomness import SeededSource
-from .planner_tables import MadeUpTable, Supposed, with_probes
+from .planner_tables import MadeUpTable, with_probes
+from .planner_worlds import Probe, World, rows_at_hand
 
-MOST_ROWS = 4096
-"""Rows of a rehearsal; each stands for several records where there are more."""
-MOST_FEATURES = 20_000
-"""Tables with more features are not rehearsed: too few of their rows would fit into the memory."""
-_MOST_CELLS, _FEWEST_ROWS = 2**25, 1024
 _DRAWS = 4
 """Times that labels are drawn for squares of residuals, so that few rows of a rare category do not decide on them."""
-_HALVINGS = 40
-_STRONGEST = 200.0
 _SMALLEST = 1e-300
 _RIDGE, _NEWTON_STEPS = 1.0, 8
 _MOST_WITHOUT_PRIVACY = 1000
@@ -112,122 +106,6 @@ class Terms:
 @lru_cache(maxsize=256)
 def _planned(terms: Terms, features: int, variables: Variables | None) -> SelectRefitPlan:
     return plan_select_refit(terms.budget, terms.neighbours, terms.n_rows, features, outputs=1, variables=variables)
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A feature with an effect of known size: an indicator that a ``share`` of the rows has, or a number.
-
-    ``size`` is the log odds ratio by one standard deviation of the feature.
-    """
-
-    share: float | None
-    size: float
-
-    @property
-    def spread(self) -> float:
-        """Its standard deviation: a number lies anywhere between -1 and 1."""
-        return spread_of(self.share)
-
-    def draw(self, rows: int, n_rows: int, rng: np.random.Generator) -> FloatArray:
-        """Make up its values; a category's share is as far off the stated one as among so many records."""
-        if self.share is None:
-            return rng.uniform(-1.0, 1.0, rows)
-        count = round(rows * float(rng.binomial(n_rows, self.share)) / n_rows)
-        return rng.permutation(np.repeat([1.0, 0.0], [count, rows - count]))
-
-
-def spread_of(share: float | None) -> float:
-    """Return the standard deviation of an indicator that a share of the rows has, or of a number in [-1, 1].
-
-    Privacy
-    -------
-    Data-independent.
-    """
-    return math.sqrt(1 / 3) if share is None else math.sqrt(share * (1 - share))
-
-
-@dataclass(frozen=True)
-class World:
-    """A table, and what is supposed of it.
-
-    Its real effects are equally strong and belong to features that spread more than half of the others.
-
-    Privacy
-    -------
-    Data-independent.
-    """
-
-    table: MadeUpTable
-    supposed: Supposed
-
-    def strength(self) -> float:
-        """Return the size of every real effect, by one standard deviation.
-
-        Raises
-        ------
-        ValueError
-            No size makes the classes so easy to tell.
-        """
-        rng = np.random.default_rng(0)
-        X = self.table.draw(rows_at_hand(10 * MOST_ROWS, self.table.n_features), rng)
-        score = X @ self.weights(X, 1.0)
-
-        def reached(size: float) -> float:
-            chance = self.chances(size * score)
-            return float(np.maximum(chance, 1 - chance).mean())
-
-        if reached(_STRONGEST) < self.supposed.accuracy:
-            raise ValueError(
-                f"accuracy={self.supposed.accuracy:g} cannot be reached by {self.supposed.effects} effects: their "
-                "features are too rare; state more effects, or an accuracy closer to that of guessing"
-            )
-        return _crossing(reached, self.supposed.accuracy, 0.0, _STRONGEST)
-
-    def chances(self, score: FloatArray) -> FloatArray:
-        """Return the probabilities of class 1, which they have at the stated rate."""
-        intercept = _crossing(lambda at: float(expit(score + at).mean()), self.supposed.rate, -100.0, 100.0)
-        return np.asarray(expit(score + intercept))
-
-    def draw(
-        self, rows: int, n_rows: int, strength: float, probes: Sequence[Probe], rng: np.random.Generator
-    ) -> tuple[FloatArray, FloatArray]:
-        """Make up rows that stand for ``n_rows``, features of probes last, and each row's probability of class 1."""
-        X = self.table.beside(len(probes)).draw(rows, rng)
-        score = X @ self.weights(X, strength)
-        if probes:
-            beside = np.column_stack([probe.draw(rows, n_rows, rng) for probe in probes])
-            signs = (-1.0) ** np.arange(len(probes))
-            score = score + beside @ (signs * [probe.size / probe.spread for probe in probes])
-            X = np.hstack([X, beside])
-        return X, self.chances(score)
-
-    def weights(self, X: FloatArray, size: float) -> FloatArray:
-        """Return the true weights of the table's own features, all effects of this size."""
-        spreads = X.std(axis=0)
-        widest = np.sort(np.argsort(-spreads, kind="stable")[: max(len(spreads) // 2, self.supposed.effects)])
-        chosen = widest[np.linspace(0, len(widest) - 1, self.supposed.effects).round().astype(np.intp)]
-        weights = np.zeros(len(spreads))
-        weights[chosen] = size * (-1.0) ** np.arange(len(chosen))
-        return np.asarray(np.divide(weights, spreads, out=np.zeros(len(spreads)), where=spreads > 0))
-
-
-def _crossing(rising: Callable[[float], float], wanted: float, low: float, high: float) -> float:
-    """Return where a rising function reaches a value."""
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if rising(middle) < wanted else (low, middle)
-    return (low + high) / 2
-
-
-def rows_at_hand(n_rows: int, n_features: int, most: int = MOST_ROWS) -> int:
-    """Return how many rows stand for so many records; fewer where rows are long, so that they fit the memory.
-
-    Privacy
-    -------
-    Data-independent.
-    """
-    return min(n_rows, max(min(most, _MOST_CELLS // n_features), _FEWEST_ROWS))
 
 
 @dataclass(frozen=True, eq=False)

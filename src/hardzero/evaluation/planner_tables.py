@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from .. import checks
 from ..data.bounded import FloatArray
@@ -14,6 +17,10 @@ from ..data.variables import Kind, Variables
 from ..schema.columns import Boolean, Categorical, Numeric, Ordered, Schema, UsedColumn
 from ..schema.encoder import SchemaEncoder
 from ..schema.target import NumericTarget
+
+_SPREAD_ROWS = 2**14
+"""Rows that are made up to see how far encoded columns of a schema spread."""
+_SMALLEST = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,9 @@ class Supposed:
         The share of cells that are not zero: features are then indicators, else numbers. Not with a schema.
     skew : float
         With a schema: 0 for categories that are equally frequent; else the k-th has a share that falls with k^skew.
+    correlation : float
+        How strongly neighbouring columns correlate, those k apart by its k-th power. Unless it is 0, real effects are
+        on neighbours and of the same sign: several columns tell nearly the same, whichever of them is kept.
 
     Privacy
     -------
@@ -44,12 +54,15 @@ class Supposed:
     effects: int = 6
     nonzero: float | None = None
     skew: float = 0.0
+    correlation: float = 0.0
 
     def __post_init__(self) -> None:
         checks.share("accuracy", self.accuracy)
         checks.share("rate", self.rate)
         checks.whole("effects", self.effects, 1)
         checks.not_negative("skew", self.skew)
+        if self.correlation != 0:
+            checks.share("correlation", self.correlation)
         if self.nonzero is not None:
             checks.share("nonzero", self.nonzero)
         if self.accuracy <= max(self.rate, 1 - self.rate):
@@ -64,7 +77,8 @@ class Supposed:
         return (
             f"classes of which one has {100 * self.rate:g} % of the rows, and that could be told in "
             f"{100 * self.accuracy:g} % of the rows by a model that knows the truth",
-            f"{self.effects} real effects of equal strength, on features that spread more than others",
+            f"{self.effects} real effects of equal strength, on "
+            + ("features that spread more than others" if self.correlation == 0 else "neighbours, of the same sign"),
         )
 
 
@@ -76,8 +90,24 @@ class MadeUpTable(Protocol):
         """How many features there are."""
 
     @property
+    def n_columns(self) -> int:
+        """How many columns the features are made from."""
+
+    @property
+    def owners(self) -> NDArray[np.intp]:
+        """The column of every feature."""
+
+    @property
+    def correlation(self) -> float:
+        """How strongly neighbouring columns correlate."""
+
+    @property
+    def spreads(self) -> FloatArray:
+        """The standard deviation of every feature."""
+
+    @property
     def variables(self) -> Variables | None:
-        """Which of them belong together, if that is known."""
+        """Which features belong together, if that is known."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -86,13 +116,41 @@ class MadeUpTable(Protocol):
     def beside(self, features: int) -> MadeUpTable:
         """Return what is left of the table where so many features are to be put beside it."""
 
-    def draw(self, rows: int, rng: np.random.Generator) -> FloatArray:
-        """Make up rows, each feature scaled to [-1, 1]."""
+    def made_of(self, numbers: FloatArray) -> FloatArray:
+        """Make rows, each feature scaled to [-1, 1], of independent numbers between 0 and 1, one for each column."""
+
+
+def columns_behind(table: MadeUpTable, features: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the columns whose numbers decide on features: their own, and those before where these correlate.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    own = np.unique(table.owners[features])
+    return own if table.correlation == 0 else np.arange(own.max(initial=-1) + 1)
+
+
+def _correlated(numbers: FloatArray, correlation: float) -> FloatArray:
+    """Let each column correlate with the one before it, as normal deviates; each stays evenly distributed."""
+    if correlation == 0:
+        return numbers
+    normal = np.asarray(ndtri(np.maximum(numbers, _SMALLEST)))
+    for column in range(1, normal.shape[1]):
+        own = math.sqrt(1 - correlation**2) * normal[:, column]
+        normal[:, column] = correlation * normal[:, column - 1] + own
+    return np.asarray(ndtr(normal))
+
+
+def _in_words(what: str, correlation: float) -> str:
+    if correlation == 0:
+        return f"independent {what}"
+    return f"{what} of which neighbours correlate by {correlation:g}, and others less, the further they are apart"
 
 
 @dataclass(frozen=True)
 class PlainTable:
-    """Independent features of which no more is known than their number.
+    """Features of which no more is known than their number, and how strongly neighbours correlate.
 
     Numbers that are uniform between their bounds; or, where the share of cells that are not zero is stated,
     indicators. These are not equally frequent: the shares of rows that have them are the powers of evenly spaced
@@ -105,6 +163,24 @@ class PlainTable:
 
     n_features: int
     nonzero: float | None = None
+    correlation: float = 0.0
+
+    @property
+    def n_columns(self) -> int:
+        """Each feature is a column."""
+        return self.n_features
+
+    @property
+    def owners(self) -> NDArray[np.intp]:
+        """The column of every feature."""
+        return np.arange(self.n_features)
+
+    @property
+    def spreads(self) -> FloatArray:
+        """The standard deviation of every feature."""
+        if self.nonzero is None:
+            return np.full(self.n_features, math.sqrt(1 / 3))
+        return np.asarray(np.sqrt(self._shares * (1 - self._shares)))
 
     @property
     def variables(self) -> None:
@@ -115,24 +191,30 @@ class PlainTable:
     def words(self) -> tuple[str, ...]:
         """What is supposed of its cells."""
         if self.nonzero is None:
-            return ("independent features, uniform between their bounds",)
-        return (f"independent indicators, {100 * self.nonzero:g} % of their cells not zero",)
+            return (_in_words("features", self.correlation) + "; numbers, uniform between their bounds",)
+        return (
+            _in_words("indicators", self.correlation) + f"; {100 * self.nonzero:g} % of their cells are not zero",
+        )
 
     def beside(self, features: int) -> PlainTable:
         """Return the table without so many features: in all there are as many as were stated."""
         return replace(self, n_features=self.n_features - features)
 
-    def draw(self, rows: int, rng: np.random.Generator) -> FloatArray:
-        """Make up rows."""
-        if self.nonzero is None:
-            return rng.uniform(-1.0, 1.0, (rows, self.n_features))
-        places = (np.arange(self.n_features) + 0.5) / self.n_features
-        return (rng.random((rows, self.n_features)) < places ** (1 / self.nonzero - 1)).astype(np.float64)
+    def made_of(self, numbers: FloatArray) -> FloatArray:
+        """Make rows of numbers between 0 and 1."""
+        numbers = _correlated(numbers, self.correlation)
+        return 2 * numbers - 1 if self.nonzero is None else (numbers < self._shares).astype(np.float64)
+
+    @property
+    def _shares(self) -> FloatArray:
+        """How many of the rows have each indicator."""
+        assert self.nonzero is not None
+        return np.asarray(((np.arange(self.n_features) + 0.5) / self.n_features) ** (1 / self.nonzero - 1))
 
 
 @dataclass(frozen=True)
 class SchemaTable:
-    """Independent columns of a schema: numbers uniform between their bounds, values by their rank.
+    """Columns of a schema: numbers uniform between their bounds, values by their rank.
 
     With ``skew`` 0 all values of a column are equally frequent; else the k-th has a share that falls with k^skew.
 
@@ -143,6 +225,7 @@ class SchemaTable:
 
     schema: Schema
     skew: float = 0.0
+    correlation: float = 0.0
 
     def __post_init__(self) -> None:
         target = self.schema.target
@@ -160,6 +243,21 @@ class SchemaTable:
         """How many encoded columns there are."""
         return len(self.schema.features)
 
+    @property
+    def n_columns(self) -> int:
+        """How many columns of the table are used."""
+        return len(self.schema.used)
+
+    @property
+    def owners(self) -> NDArray[np.intp]:
+        """The column of every feature."""
+        return np.array(self.variables.owners, dtype=np.intp)
+
+    @cached_property
+    def spreads(self) -> FloatArray:
+        """The standard deviation of every feature, as made-up rows have it."""
+        return np.asarray(self.made_of(np.random.default_rng(0).random((_SPREAD_ROWS, self.n_columns))).std(axis=0))
+
     @cached_property
     def variables(self) -> Variables:
         """Which of them are of one column."""
@@ -170,27 +268,31 @@ class SchemaTable:
         """What is supposed of its cells."""
         frequent = "equally frequent" if self.skew == 0 else f"the k-th as frequent as 1/k^{self.skew:g}"
         one_each = () if self.schema.person is None else ("persons with one row each, who are the rows meant here",)
-        return (f"independent columns, numbers uniform between their bounds, categories {frequent}", *one_each)
+        cells = f"numbers uniform between their bounds, categories {frequent}"
+        return (f"{_in_words('columns', self.correlation)}; {cells}", *one_each)
 
     def beside(self, features: int) -> SchemaTable:
         """Return the whole table."""
         return self
 
-    def draw(self, rows: int, rng: np.random.Generator) -> FloatArray:
-        """Make up cells, and encode them as the schema says."""
-        cells = {column.name: self._cells(column, rows, rng) for column in self.schema.used}
+    def made_of(self, numbers: FloatArray) -> FloatArray:
+        """Make cells of numbers between 0 and 1, and encode them as the schema says."""
+        numbers = _correlated(numbers, self.correlation)
+        cells = {
+            column.name: self._cells(column, own) for column, own in zip(self.schema.used, numbers.T, strict=True)
+        }
         return np.asarray(self._encoder.transform(cells).toarray())
 
-    def _cells(self, column: UsedColumn, rows: int, rng: np.random.Generator) -> Any:
+    def _cells(self, column: UsedColumn, numbers: FloatArray) -> Any:
         match column:
             case Numeric():
-                return rng.uniform(column.lower, column.upper, rows)
+                return column.lower + (column.upper - column.lower) * numbers
             case Boolean():
                 values: tuple[str, ...] = (column.true, column.false)
             case Categorical() | Ordered():
                 values = column.values
         shares = (1.0 + np.arange(len(values))) ** -self.skew
-        return np.array(values)[rng.choice(len(values), rows, p=shares / shares.sum())]
+        return np.array(values)[np.searchsorted(np.cumsum(shares[:-1]) / shares.sum(), numbers, side="right")]
 
 
 def with_probes(variables: Variables | None, count: int) -> Variables | None:
