@@ -12,6 +12,7 @@ Rows of versions that cannot be run again, named "before", are left out.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -31,12 +32,14 @@ import tuning
 from rich.console import Console
 from rich.table import Table
 
+from hardzero.cli.actions.audit import audited_code
 from hardzero.reproduce import experiments, splits
 from hardzero.reproduce.rows import Trial
 from hardzero.reproduce.staleness import Cell, Standing, confirm, standing
 from hardzero.reproduce.trials import Runner
 
 RESULTS = Path(__file__).parent / "results"
+AUDIT = "audit.json"
 PAST = ("before", select_refit.BEFORE)
 """Methods whose code is gone; their rows stand beside those of today."""
 
@@ -87,7 +90,16 @@ def shown(results: Path) -> int:
     cells = list(stale_cells(results))
     for name, cell, counts in cells:
         console.print(f"stale: {name}: {cell.method} on {cell.data}, {counts.stale} rows", highlight=False)
-    return sum(counts.stale for *_, counts in cells)
+    audits = stale_audits(results)
+    for name in audits:
+        console.print(f"stale: {name}: other code was audited", highlight=False)
+    return sum(counts.stale for *_, counts in cells) + len(audits)
+
+
+def stale_audits(results: Path) -> list[str]:
+    """The kept audit, if it is of other code."""
+    known = json.loads((results / AUDIT).read_text(encoding="utf-8")) if (results / AUDIT).exists() else {}
+    return [AUDIT] if known and known.get("code") != audited_code() else []
 
 
 def main() -> None:

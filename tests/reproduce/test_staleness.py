@@ -1,6 +1,7 @@
 """Rows know the code that made them; changed code is noticed, and confirmed only where it makes the same rows."""
 
 import importlib.util
+import json
 import subprocess
 import sys
 from functools import partial
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hardzero.cli.actions.audit import audited_code
 from hardzero.reproduce import experiments, fingerprint, splits
 from hardzero.reproduce.rows import Made, Row, Trial, read, read_rows, write
 from hardzero.reproduce.staleness import Cell, Standing, confirm, standing
@@ -135,13 +137,31 @@ def test_nothing_is_run_where_nothing_is_stale(tmp_path):
         assert confirm(runner, path, failing, sample=5) == set()
 
 
-def test_the_command_knows_every_result_file():
-    script = "import stale; print(*stale.works(), sep='\\n')"
+def told_by_the_command(expression, *arguments):
+    """The lines of a list that experiments/stale.py makes."""
+    script = f"import pathlib, stale, sys; print(*{expression}, sep='\\n')"
     out = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT / "experiments", capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, *map(str, arguments)],
+        cwd=ROOT / "experiments",
+        capture_output=True,
+        text=True,
+        check=True,
     )
+    return out.stdout.split()
+
+
+def test_an_audit_of_other_code_is_stale(tmp_path):
+    folder = "stale.stale_audits(pathlib.Path(sys.argv[1]))"
+    assert told_by_the_command(folder, tmp_path) == []
+    (tmp_path / "audit.json").write_text(json.dumps({"code": audited_code(), "cases": []}))
+    assert told_by_the_command(folder, tmp_path) == []
+    (tmp_path / "audit.json").write_text(json.dumps({"code": "another", "cases": []}))
+    assert told_by_the_command(folder, tmp_path) == ["audit.json"]
+
+
+def test_the_command_knows_every_result_file():
     folder = ROOT / "experiments" / "results"
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*.jsonl")}
-    assert set(out.stdout.split()) == found - {
+    assert set(told_by_the_command("stale.works()")) == found - {
         "audit-power.jsonl"
     }  # written by the tests' own twins, whole each time

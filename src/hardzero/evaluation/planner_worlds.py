@@ -77,7 +77,7 @@ class World:
         ValueError
             No size makes the classes so easy to tell.
         """
-        rows = rows_at_hand(10 * MOST_ROWS, self.table.n_features, 10 * MOST_ROWS)
+        rows = rows_at_hand(MOST_ROWS, self.table.n_features)
         numbers = np.random.default_rng(0).random((rows, self.table.n_columns))
         score = self.table.made_of(numbers) @ self.weights(1.0)
 
@@ -172,11 +172,11 @@ def _crossing(rising: Callable[[float], float], wanted: float, low: float, high:
     return (low + high) / 2
 
 
-def rows_at_hand(n_rows: int, n_features: int, most: int = MOST_ROWS) -> int:
+def rows_at_hand(n_rows: int, n_features: int) -> int:
     """Return how many rows stand for so many records; fewer where rows are long, so that they fit the memory.
 
     Privacy
     -------
     Data-independent.
     """
-    return min(n_rows, max(min(most, _MOST_CELLS // n_features), _FEWEST_ROWS))
+    return min(n_rows, max(min(MOST_ROWS, _MOST_CELLS // n_features), _FEWEST_ROWS))

@@ -15,6 +15,7 @@ from ... import audit
 from ...atomic import Claim, claimed
 from ...audit import Case, ExactCase, ExactOutcome, Outcome
 from ...checks import InputError, MissingPackageError, require
+from ...reproduce.fingerprint import fingerprint
 from ...version import __version__
 from ..options import say
 
@@ -89,8 +90,18 @@ def run(
     return found
 
 
+def audited_code() -> str:
+    """Return a fingerprint of the code that an audit runs, without that of reading files and of commands.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return fingerprint(audit.own_cases)
+
+
 def as_json(outcomes: Outcomes, *, quick: bool, seed: int | None) -> str:
-    """Return everything that was found.
+    """Return everything that was found, and a fingerprint of the code that it was found of.
 
     Privacy
     -------
@@ -99,6 +110,7 @@ def as_json(outcomes: Outcomes, *, quick: bool, seed: int | None) -> str:
     return json.dumps(
         {
             "hardzero": __version__,
+            "code": audited_code(),
             "confidence": audit.CONFIDENCE,
             "quick": quick,
             "seed": seed,
