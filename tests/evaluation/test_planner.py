@@ -9,7 +9,7 @@ import pytest
 
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.data.bounded import BoundedData, Bounds
-from hardzero.evaluation import Forecast, Supposed, needed_epsilon, needed_rows, plan
+from hardzero.evaluation import Forecast, Supposed, needed_epsilon, needed_rows, plan, planner_worlds
 from hardzero.evaluation.planner_picture import utility_page, utility_picture
 from hardzero.evaluation.planner_probes import SHARES, Probing, wanted_size
 from hardzero.evaluation.planner_rehearsal import StandIns, Terms, rehearse
@@ -167,6 +167,18 @@ def test_numbers_that_are_spread_evenly_have_one_in_every_part_of_every_run():
         assert np.array_equal(np.sort(np.floor(128 * run), axis=0), np.tile(np.arange(128.0)[:, None], (1, 3)))
     assert np.array_equal(np.sort(np.floor(512 * numbers), axis=0), np.tile(np.arange(512.0)[:, None], (1, 3)))
     assert spread_evenly(200, 2, 0.5, np.random.default_rng(7)).shape == (200, 2)
+    assert spread_evenly(200, 0, 0.5, np.random.default_rng(7)).shape == (200, 0)
+
+
+def test_many_columns_are_spread_some_at_a_time(monkeypatch):
+    monkeypatch.setattr(planner_worlds, "_AT_ONCE", 256)
+    numbers = spread_evenly(128, 5, 0.0, np.random.default_rng(6))
+    assert np.array_equal(np.sort(np.floor(128 * numbers), axis=0), np.tile(np.arange(128.0)[:, None], (1, 5)))
+    assert len(np.unique(numbers)) == numbers.size
+
+
+def test_a_table_of_real_effects_alone_can_be_planned():
+    assert 0.7 < plan(10_000, 2, epsilon=4.0, repeats=2).accuracy.private < 0.82
 
 
 @pytest.mark.parametrize("loose", [0.04, 0.3, 1.0])

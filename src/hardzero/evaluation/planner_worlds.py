@@ -20,6 +20,8 @@ _MOST_CELLS, _FEWEST_ROWS = 2**25, 1024
 _RUN = 128
 """Rows of similar scores in which numbers are spread evenly: long enough for rare categories, short enough that there
 are many such runs."""
+_AT_ONCE = 2**22
+"""Cells that are spread at a time."""
 _HALVINGS = 40
 _STRONGEST = 200.0
 
@@ -150,11 +152,16 @@ def spread_evenly(rows: int, columns: int, loose: float, rng: np.random.Generato
     -------
     Data-independent.
     """
+    pieces = np.array_split(np.arange(columns), max(-(-rows * columns // _AT_ONCE), 1))
+    return np.hstack([_spread_evenly(rows, len(piece), loose, rng) for piece in pieces])
+
+
+def _spread_evenly(rows: int, columns: int, loose: float, rng: np.random.Generator) -> FloatArray:
     runs = -(-rows // _RUN)
     turns = rng.random((columns, _RUN, runs), dtype=np.float32).argsort(axis=2) + rng.random((columns, _RUN, runs))
     parts = (np.arange(_RUN)[:, None] + turns / runs) / _RUN
     places = rng.random((columns, runs, _RUN), dtype=np.float32).argsort(axis=2)
-    numbers = np.take_along_axis(parts.swapaxes(1, 2), places, axis=2).reshape(columns, -1)[:, :rows].T
+    numbers = np.take_along_axis(parts.swapaxes(1, 2), places, axis=2).reshape(columns, runs * _RUN)[:, :rows].T
     # A share s of numbers that leave and are replaced has a variance of s(2 - s): of those that left, and of the new.
     replaced = rng.random(numbers.shape) < 1 - math.sqrt(1 - loose)
     return np.where(replaced, rng.random(numbers.shape), numbers)
