@@ -21,6 +21,12 @@ def test_a_plan_in_words_and_for_machines():
     assert json.loads(machines.output)["epsilon"] == 4
 
 
+def test_what_is_supposed_is_printed():
+    answer = call("--rows", 500, "--features", 8, "--repeats", 5, "--correlation", 0.4, "--effects", 3)
+    assert "neighbours correlate by 0.4" in answer.output
+    assert "3 real effects of equal strength, on neighbours" in " ".join(answer.output.split())
+
+
 def test_what_an_effect_needs():
     asked = (*TABLE, "--find-effect", 9, "--share", 0.2, "--repeats", 5)
     found = json.loads(call(*asked, "--json").output)
@@ -48,6 +54,7 @@ def test_a_picture_is_written_once(tmp_path, ending):
         ((*TABLE, "--find-effect", 2, "--picture", "x.svg"), "leave it out, or --find-effect"),
         ((*TABLE, "--picture", "x.png"), "ends in .svg or .html"),
         ((*TABLE, "--accuracy", 0.3), "accuracy must be above 0.5"),
+        ((*TABLE, "--correlation", 1.5), "correlation must lie strictly between 0 and 1"),
         ((*TABLE, "--schema", "x.toml"), "not both"),
     ],
 )
