@@ -12,15 +12,17 @@ from hardzero.data.bounded import BoundedData, Bounds
 from hardzero.evaluation import Forecast, Supposed, needed_epsilon, needed_rows, plan, planner_worlds
 from hardzero.evaluation.planner_picture import utility_page, utility_picture
 from hardzero.evaluation.planner_probes import SHARES, Probing, wanted_size
-from hardzero.evaluation.planner_rehearsal import StandIns, Terms, rehearse
+from hardzero.evaluation.planner_rehearsal import Terms, rehearse
 from hardzero.evaluation.planner_search import Effort, Outcomes, limits
+from hardzero.evaluation.planner_stand_ins import Lot, StandIns, averaged, drawn_labels, stand_ins
 from hardzero.evaluation.planner_tables import PlainTable, SchemaTable, columns_behind, with_probes
-from hardzero.evaluation.planner_worlds import Probe, World, spread_evenly
+from hardzero.evaluation.planner_worlds import MOST_ROWS, Probe, World, rows_at_hand, spread_evenly
 from hardzero.methods.select_refit import base_rate_gradient, rows_of_classes, select_and_refit
 from hardzero.optim.curvature import weighted_products
+from hardzero.optim.descent import code_sums, descent_rows
 from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.losses import Logistic
-from hardzero.optim.problem import Problem, ScatteredProblem
+from hardzero.optim.problem import Problem, ScatteredProblem, count_rows
 from hardzero.optim.standardise import Standard, shrunk_moments
 from hardzero.privacy.randomness import SeededSource
 from hardzero.schema import Boolean, Categorical, Numeric, NumericTarget, Ordered, Schema, Target
@@ -50,7 +52,7 @@ def test_rows_that_stand_for_themselves_are_fitted_like_any_others():
     y = (X[:, 0] + 0.5 * rng.standard_normal(1500) > 0).astype(float)
     terms = Terms(1500, 4.0)
     problem, fit_plan = problem_of(X, y), terms.plan(PlainTable(12))
-    scattered = ScatteredProblem(StandIns(problem, 1.0, y.sum(), (y[:, None],)), Logistic(), 1500, 12)
+    scattered = ScatteredProblem(StandIns.of(Lot(problem, 1.0, y.sum(), (y[:, None],))), Logistic(), 1500, 12)
     real, rehearsed = (select_and_refit(one, fit_plan, SeededSource(3)) for one in (problem, scattered))
     assert np.array_equal(real.coef, rehearsed.coef)
     assert np.array_equal(real.evidence.q_value, rehearsed.evidence.q_value)
@@ -64,7 +66,7 @@ def test_sums_over_stand_ins_have_the_mean_and_the_variance_of_sums_over_all_rec
     each, sums = 16.0, []
     for _ in range(400):
         targets = chance + math.sqrt(1 / each) * ((rng.random(512) < chance) - chance)
-        rows = StandIns(problem_of(X, targets), each, each * targets.sum(), ())
+        rows = Lot(problem_of(X, targets), each, each * targets.sum(), ())
         sums.append(rows.total(base_rate_gradient, np.array([0.5]), 2**16)[0, 0] / 2.0**32)
     mean, variance = each * np.sum((0.5 - chance) * X[:, 0]), each * np.sum(chance * (1 - chance) * X[:, 0] ** 2)
     assert abs(np.mean(sums) - mean) < 3.5 * math.sqrt(variance / 400)
@@ -86,15 +88,64 @@ def test_products_of_gradients_over_stand_ins_have_the_mean_of_those_over_all_re
     every = weighted_products(problem_of(X, labels), *known)
     few, draws = slice(1000), tuple(labels.reshape(40, 1000, 1))
     targets = chance[few] + math.sqrt(1 / 40) * (labels[few] - chance[few])
-    stand_ins = StandIns(problem_of(X[few], targets), 40.0, 40 * targets.sum(), draws)
-    np.testing.assert_allclose(stand_ins.total(weighted_products, *known), every, rtol=0.03, atol=0.03 * every.max())
+    rows = Lot(problem_of(X[few], targets), 40.0, 40 * targets.sum(), draws)
+    np.testing.assert_allclose(rows.total(weighted_products, *known), every, rtol=0.03, atol=0.03 * every.max())
 
 
 def test_classes_of_stand_ins_are_counted_though_their_targets_are_no_whole_numbers():
     X, targets = np.ones((4, 1)), np.array([0.2, 0.9, 1.1, 0.8])
-    rows = StandIns(problem_of(X, targets), 10.0, 30.0, ())
+    rows = Lot(problem_of(X, targets), 10.0, 30.0, ())
     assert rows.total(rows_of_classes).tolist() == [30 * 2**16]
     assert rows.total(shrunk_moments, 2.0).tolist() == [40 * 2**32, 40 * 2**32, 30 * 2**32]
+
+
+def test_steps_of_a_descent_take_turns_with_lots_and_all_else_is_their_mean():
+    rng = np.random.default_rng(4)
+    X, labels = rng.uniform(-1, 1, (2 * MOST_ROWS, 3)), rng.integers(0, 2, (4, 2 * MOST_ROWS)).astype(float)
+    rows = stand_ins(X, averaged(labels[0], np.full(len(X), 0.5), 10 * len(X)), labels, 10 * len(X))
+    first, second = rows.lots
+    assert count_rows(first) == count_rows(second) == count_rows(rows) == 10 * len(X)
+    moments = [lot.total(shrunk_moments, 2.0) for lot in rows.lots]
+    assert not np.array_equal(*moments)
+    np.testing.assert_allclose(rows.total(shrunk_moments, 2.0), np.mean(moments, axis=0), atol=0.5)
+
+    standard = Standard(np.zeros(3), np.full(3, 0.6), np.full(3, 0.36), 1e-3, np.array([0.5]))
+    prepared = rows.then(descent_rows, standard, np.ones((1, 3), dtype=bool))
+    asked = code_sums, Weights(np.ones((1, 3)), np.zeros(1)), 0.7, 2**20
+    steps = [prepared.total(*asked).tolist() for _ in range(4)]
+    own = [lot.total(*asked).tolist() for lot in prepared.lots]
+    assert steps == own + own
+    assert own[0] != own[1]
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "lots"),
+    [(100_000, 20, 1), (100_000, 199, 1), (100_000, 200, 2), (100_000, 5000, 1), (100_000, 1000, 4), (5_000, 400, 1)],
+)
+def test_wide_tables_have_several_lots_as_far_as_rows_and_memory_go(n_rows, n_features, lots):
+    rows = rows_at_hand(n_rows, n_features)
+    assert rows * n_features <= 2**25
+    assert lots * MOST_ROWS <= rows < (lots + 1) * MOST_ROWS
+    X = np.zeros((rows, 1))
+    assert len(stand_ins(X, X[:, 0], np.zeros((4, rows)), n_rows).lots) == lots
+
+
+def test_lots_together_have_as_much_chance_of_labels_as_all_records():
+    """300 columns tell the variance within 8 %; the limits are four such errors, single lots have four times as much.
+
+    Were targets those of single lots, all lots together would have a quarter of it.
+    """
+    rng = np.random.default_rng(5)
+    rows, n_rows = 4 * MOST_ROWS, 100_000
+    X, chance = rng.uniform(-1, 1, (rows, 300)), rng.uniform(0.2, 0.8, rows)
+    labels = drawn_labels(chance, rng)
+    lots = stand_ins(X, averaged(labels[0], chance, n_rows), labels, n_rows).lots
+    sums = [lot.total(base_rate_gradient, np.array([0.5]), 2**16)[0] / 2.0**32 for lot in lots]
+    expected = [n_rows / MOST_ROWS * part for part in (0.5 - chance).reshape(4, -1, 1) * X.reshape(4, -1, 300)]
+    by_labels = np.array(sums) - np.sum(expected, axis=1)
+    variance = n_rows * np.mean(chance * (1 - chance)) / 3
+    assert 0.67 < np.var(by_labels.mean(axis=0)) / variance < 1.33
+    assert 2.7 < np.var(by_labels) / variance < 5.3
 
 
 def test_more_records_than_rows_make_smaller_errors():

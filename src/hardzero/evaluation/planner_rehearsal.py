@@ -1,16 +1,10 @@
-"""Rehearsals: the real method, fitted to made-up records of which the truth is known.
-
-A row may stand for many records, so that a rehearsal of a million takes no longer than one of some thousands: sums
-over rows are multiplied, and targets, in place of 0 and 1, are the row's probability plus as much chance as so many
-labels have on average. Sums then have the mean and the variance that they would have with all records. Squares of
-residuals would not: they are summed with labels of 0 and 1.
-"""
+"""Rehearsals: the real method, fitted to made-up records of which the truth is known."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -18,65 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds, FloatArray, IntArray
+from ..data.bounded import FloatArray
 from ..data.variables import Variables
 from ..methods.plans import default_delta
-from ..methods.select_refit import rows_of_classes, select_and_refit
+from ..methods.select_refit import select_and_refit
 from ..methods.select_refit_plan import SelectRefitPlan, plan_select_refit
 from ..model.inference import FALSE_DISCOVERY_RATE
-from ..optim.curvature import weighted_products
 from ..optim.frank_wolfe import Weights
 from ..optim.losses import Logistic
-from ..optim.problem import Problem, ScatteredProblem
-from ..optim.standardise import shrunk_moments
+from ..optim.problem import ScatteredProblem
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.randomness import SeededSource
+from .planner_stand_ins import averaged, drawn_labels, stand_ins
 from .planner_tables import MadeUpTable, with_probes
 from .planner_worlds import Probe, World, rows_at_hand
 
-_DRAWS = 4
-"""Times that labels are drawn for squares of residuals, so that few rows of a rare category do not decide on them."""
 _SMALLEST = 1e-300
 _RIDGE, _NEWTON_STEPS = 1.0, 8
 _MOST_WITHOUT_PRIVACY = 1000
 """With more features than this no fit without privacy is shown: it would take longer than all others together."""
-
-
-@dataclass(frozen=True)
-class StandIns:
-    """Rows, or something made from them, each of which stands for ``each`` records, some of class 1.
-
-    ``labels`` are targets of 0 and 1 for the same rows, drawn several times.
-
-    Privacy
-    -------
-    Data-independent: all of it is made up.
-    """
-
-    state: Any
-    each: float
-    positives: float
-    labels: tuple[FloatArray, ...]
-
-    def total(self, function: Callable[..., IntArray], *arguments: Any) -> IntArray:
-        """Sum over all records; labels are no whole numbers here, so that they are counted beforehand."""
-        sums = np.asarray(self.each * function(self.state, *arguments), dtype=np.float64)
-        if function is shrunk_moments:
-            sums[-1] = self.positives * FEATURE_ONE * RESIDUAL_ONE
-        elif function is rows_of_classes:
-            sums[-1] = np.rint(self.positives) * RESIDUAL_ONE
-        elif function is weighted_products:
-            drawn = [function(replace(self.state, targets=targets), *arguments)[1] for targets in self.labels]
-            sums[1] = self.each * np.mean(drawn, axis=0)
-        return np.rint(sums).astype(np.int64)
-
-    def then(self, function: Callable[..., Any], *arguments: Any) -> StandIns:
-        """Keep what a function makes of the rows."""
-        return replace(self, state=function(self.state, *arguments))
-
-    def change(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Let a function change what is kept."""
-        function(self.state, *arguments)
 
 
 @dataclass(frozen=True)
@@ -149,16 +103,11 @@ def rehearse(
     n_rows, plan = terms.n_rows, terms.plan(world.table, len(probes))
     rows = rows_at_hand(n_rows, world.table.n_features)
     X, chance = world.draw(rows, n_rows, strength, probes, rng)
-    labels = (rng.random((_DRAWS, rows)) < chance).astype(np.float64)
-    targets = chance + math.sqrt(rows / n_rows) * (labels[0] - chance)
-    data = BoundedData.from_matrix(X, Bounds.parse((-1, 1), X.shape[1]))
-    each = n_rows / rows
-    known = StandIns(
-        Problem(data, targets[:, None], Logistic()), each, each * float(targets.sum()), tuple(labels[:, :, None])
-    )
-    problem = ScatteredProblem(known, Logistic(), n_rows, X.shape[1])
+    labels = drawn_labels(chance, rng)
+    targets = averaged(labels[0], chance, n_rows)
+    problem = ScatteredProblem(stand_ins(X, targets, labels, n_rows), Logistic(), n_rows, X.shape[1])
     fitted = select_and_refit(problem, plan, SeededSource(int(rng.integers(2**63))))
-    return _judged(fitted, probes, X, chance, _refitted(X, targets, each) if plain else None)
+    return _judged(fitted, probes, X, chance, _refitted(X, targets, n_rows / rows) if plain else None)
 
 
 def mean_accuracy(world: World, terms: Terms, repeats: int, seed: int) -> tuple[float, float, float]:

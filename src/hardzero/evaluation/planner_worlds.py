@@ -13,7 +13,9 @@ from ..data.bounded import FloatArray
 from .planner_tables import MadeUpTable, Supposed, columns_behind
 
 MOST_ROWS = 4096
-"""Rows of a rehearsal; each stands for several records where there are more."""
+"""Rows in a lot of a rehearsal; each stands for several records where there are more."""
+_MOST_LOTS, _FEATURES_OF_LOT = 4, 100
+"""Lots of rows, at most, and how many features ask for one more."""
 MOST_FEATURES = 20_000
 """Tables with more features are not rehearsed: too few of their rows would fit into the memory."""
 _MOST_CELLS, _FEWEST_ROWS = 2**25, 1024
@@ -180,10 +182,13 @@ def _crossing(rising: Callable[[float], float], wanted: float, low: float, high:
 
 
 def rows_at_hand(n_rows: int, n_features: int) -> int:
-    """Return how many rows stand for so many records; fewer where rows are long, so that they fit the memory.
+    """Return how many rows stand for so many records: several lots where there are many features.
+
+    Fewer where rows are so long that they would not fit the memory.
 
     Privacy
     -------
     Data-independent.
     """
-    return min(n_rows, max(min(MOST_ROWS, _MOST_CELLS // n_features), _FEWEST_ROWS))
+    wanted = MOST_ROWS * min(max(n_features // _FEATURES_OF_LOT, 1), _MOST_LOTS)
+    return min(n_rows, max(min(wanted, _MOST_CELLS // n_features), _FEWEST_ROWS))
