@@ -141,8 +141,7 @@ def test_lots_together_have_as_much_chance_of_labels_as_all_records():
     labels = drawn_labels(chance, rng)
     lots = stand_ins(X, averaged(labels[0], chance, n_rows), labels, n_rows).lots
     sums = [lot.total(base_rate_gradient, np.array([0.5]), 2**16)[0] / 2.0**32 for lot in lots]
-    expected = [n_rows / MOST_ROWS * part for part in (0.5 - chance).reshape(4, -1, 1) * X.reshape(4, -1, 300)]
-    by_labels = np.array(sums) - np.sum(expected, axis=1)
+    by_labels = sums - n_rows / MOST_ROWS * ((0.5 - chance)[:, None] * X).reshape(-1, 4, 300).sum(axis=0)
     variance = n_rows * np.mean(chance * (1 - chance)) / 3
     assert 0.67 < np.var(by_labels.mean(axis=0)) / variance < 1.33
     assert 2.7 < np.var(by_labels) / variance < 5.3

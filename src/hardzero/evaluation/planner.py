@@ -22,7 +22,7 @@ from .planner_rehearsal import Terms, mean_accuracy
 from .planner_tables import MadeUpTable, PlainTable, SchemaTable, Supposed
 from .planner_worlds import MOST_FEATURES, World
 
-REPEATS, NEEDED_REPEATS, ACCURACY_REPEATS = 160, 40, 36
+REPEATS, NEEDED_REPEATS, ACCURACY_REPEATS = 320, 40, 36
 _HIGHEST_EPSILON = 50.0
 _FEWEST_ROWS = 100
 _USUAL = Supposed()
@@ -59,7 +59,7 @@ def plan(
     supposed : Supposed, optional
         What sizes alone do not tell: how well classes can be told at all, how frequent they are, how many effects
         there are.
-    repeats : int, default=160
+    repeats : int, default=320
         Rehearsals; more of them make the answer more exact.
     random_state : int, default=0
         Seed of the rehearsals; it protects nobody, as nobody is in them.

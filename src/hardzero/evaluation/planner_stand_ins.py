@@ -119,14 +119,16 @@ def averaged(labels: FloatArray, chance: FloatArray, n_rows: int) -> FloatArray:
 def stand_ins(X: FloatArray, targets: FloatArray, labels: FloatArray, n_rows: int) -> StandIns:
     """Let rows stand for ``n_rows``, in as many lots as there are enough rows for.
 
+    Rows go to the lots in turn: where scores rise from row to row, all lots then have them alike.
+
     Privacy
     -------
     Data-independent.
     """
-    lots = []
-    for rows in np.array_split(np.arange(len(X)), max(len(X) // MOST_ROWS, 1)):
-        data = BoundedData.from_matrix(X[rows], Bounds.parse((-1, 1), X.shape[1]))
-        each, own = n_rows / len(rows), targets[rows]
-        problem = Problem(data, own[:, None], Logistic())
+    lots, count = [], max(len(X) // MOST_ROWS, 1)
+    for first in range(count):
+        rows = slice(first, None, count)
+        data, own = BoundedData.from_matrix(X[rows], Bounds.parse((-1, 1), X.shape[1])), targets[rows]
+        problem, each = Problem(data, own[:, None], Logistic()), n_rows / len(own)
         lots.append(Lot(problem, each, each * float(own.sum()), tuple(labels[:, rows, None])))
     return StandIns.of(*lots)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from ..data.bounded import FloatArray
@@ -111,13 +112,8 @@ class World:
         to the real effects is spread evenly over rows of similar scores.
         """
         world = replace(self, table=self.table.beside(len(probes)))
-        table, weights = world.table, world.weights(strength)
-        numbers = rng.random((rows, table.n_columns + len(probes)))
-        if rows < n_rows:
-            order = np.argsort(table.made_of(numbers[:, : table.n_columns]) @ weights, kind="stable")
-            behind = columns_behind(table, np.flatnonzero(weights))
-            others = np.setdiff1d(np.arange(numbers.shape[1]), behind, assume_unique=True)
-            numbers[np.ix_(order, others)] = spread_evenly(rows, len(others), rows / n_rows, rng)
+        table, weights, width = world.table, world.weights(strength), world.table.n_columns + len(probes)
+        numbers = rng.random((rows, width)) if rows == n_rows else world._evenly(weights, width, rows, n_rows, rng)
         X = table.made_of(numbers[:, : table.n_columns])
         score = X @ weights
         if probes:
@@ -126,6 +122,19 @@ class World:
             score = score + beside @ (_turns(len(probes)) * [probe.size / probe.spread for probe in probes])
             X = np.hstack([X, beside])
         return X, world.chances(score)
+
+    def _evenly(
+        self, weights: FloatArray, width: int, rows: int, n_rows: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """Draw what rows are made from: scores rise from row to row, and all else is spread evenly over them."""
+        behind = columns_behind(self.table, np.flatnonzero(weights))
+        others = np.setdiff1d(np.arange(width), behind, assume_unique=True)
+        numbers = np.full((rows, width), 0.5)
+        numbers[:, behind] = rng.random((rows, len(behind)))
+        order = np.argsort(self.table.made_of(numbers[:, : self.table.n_columns]) @ weights, kind="stable")
+        numbers[:, behind] = numbers[np.ix_(order, behind)]
+        numbers[:, others] = spread_evenly(rows, len(others), rows / n_rows, rng)
+        return numbers
 
     def weights(self, size: float) -> FloatArray:
         """Return the true weights of the table's own features, all effects of this size."""
@@ -142,7 +151,7 @@ class World:
         return np.asarray(np.divide(weights, spreads, out=np.zeros(len(spreads)), where=spreads > 0))
 
 
-def spread_evenly(rows: int, columns: int, loose: float, rng: np.random.Generator) -> FloatArray:
+def spread_evenly(rows: int, columns: int, loose: float, rng: np.random.Generator) -> NDArray[np.float32]:
     """Return numbers between 0 and 1 that every run of rows has evenly, as far as records in their place would.
 
     Of the interval's equal parts, as many as a run has rows, each run has a number in every one; runs take turns
@@ -158,15 +167,19 @@ def spread_evenly(rows: int, columns: int, loose: float, rng: np.random.Generato
     return np.hstack([_spread_evenly(rows, len(piece), loose, rng) for piece in pieces])
 
 
-def _spread_evenly(rows: int, columns: int, loose: float, rng: np.random.Generator) -> FloatArray:
+def _spread_evenly(rows: int, columns: int, loose: float, rng: np.random.Generator) -> NDArray[np.float32]:
     runs = -(-rows // _RUN)
-    turns = rng.random((columns, _RUN, runs), dtype=np.float32).argsort(axis=2) + rng.random((columns, _RUN, runs))
-    parts = (np.arange(_RUN)[:, None] + turns / runs) / _RUN
+    numbers = rng.random((columns, _RUN, runs), dtype=np.float32)
+    numbers += rng.random(numbers.shape, dtype=np.float32).argsort(axis=2)
+    numbers /= runs
+    numbers += np.arange(_RUN, dtype=np.float32)[:, None]
+    numbers /= _RUN
     places = rng.random((columns, runs, _RUN), dtype=np.float32).argsort(axis=2)
-    numbers = np.take_along_axis(parts.swapaxes(1, 2), places, axis=2).reshape(columns, runs * _RUN)[:, :rows].T
+    numbers = np.take_along_axis(numbers.swapaxes(1, 2), places, axis=2).reshape(columns, runs * _RUN)[:, :rows]
     # A share s of numbers that leave and are replaced has a variance of s(2 - s): of those that left, and of the new.
-    replaced = rng.random(numbers.shape) < 1 - math.sqrt(1 - loose)
-    return np.where(replaced, rng.random(numbers.shape), numbers)
+    replaced = rng.random(numbers.shape, dtype=np.float32) < 1 - math.sqrt(1 - loose)
+    numbers[replaced] = rng.random(np.count_nonzero(replaced), dtype=np.float32)
+    return numbers.T
 
 
 def _turns(count: int) -> FloatArray:
