@@ -220,6 +220,20 @@ def test_numbers_that_are_spread_evenly_have_one_in_every_part_of_every_run():
     assert spread_evenly(200, 0, 0.5, np.random.default_rng(7)).shape == (200, 0)
 
 
+def test_numbers_that_are_spread_evenly_are_neither_0_nor_1():
+    """In single precision some would be: one in 17 million that are drawn is 0, and others round up to 1."""
+
+    class Extremes:
+        def random(self, shape, dtype):
+            return np.resize(np.array([0, np.nextafter(np.float32(1), np.float32(0))], dtype), shape)
+
+    numbers = spread_evenly(256, 4, 0.5, Extremes())
+    assert 0 < numbers.min() < 1e-6
+    assert 1 - 1e-6 < numbers.max() < 1
+    X = PlainTable(4, correlation=0.5).made_of(numbers.astype(float))
+    assert np.isfinite(X).all()
+
+
 def test_many_columns_are_spread_some_at_a_time(monkeypatch):
     monkeypatch.setattr(planner_worlds, "_AT_ONCE", 256)
     numbers = spread_evenly(128, 5, 0.0, np.random.default_rng(6))

@@ -25,6 +25,7 @@ _RUN = 128
 are many such runs."""
 _AT_ONCE = 2**22
 """Cells that are spread at a time."""
+_SMALLEST = np.float32(2**-24)
 _HALVINGS = 40
 _STRONGEST = 200.0
 
@@ -179,7 +180,8 @@ def _spread_evenly(rows: int, columns: int, loose: float, rng: np.random.Generat
     # A share s of numbers that leave and are replaced has a variance of s(2 - s): of those that left, and of the new.
     replaced = rng.random(numbers.shape, dtype=np.float32) < 1 - math.sqrt(1 - loose)
     numbers[replaced] = rng.random(np.count_nonzero(replaced), dtype=np.float32)
-    return numbers.T
+    # In single precision some are 0, or round up to 1, and columns that correlate are made from normal quantiles.
+    return numbers.clip(_SMALLEST, 1 - _SMALLEST, out=numbers).T
 
 
 def _turns(count: int) -> FloatArray:
