@@ -41,7 +41,7 @@ SHAPES = {"synthetic": 0.995, "a9a": 0.848, "phishing": 0.938}
 """Public tables, and the accuracy that logistic regression without privacy reaches, as a user would state it."""
 DEFINED = {"synthetic": {"effects": 8, "correlation": 0.5}}
 """What is known because a table is defined so."""
-SHAPE_EPSILONS, SHAPE_SEEDS = (0.1, 0.25, 0.5, 1.0, 4.0), 10
+SHAPE_EPSILONS, SHAPE_SEEDS = (0.1, 0.25, 0.5, 1.0, 4.0), 60
 PLANNED, FITTED, SIMPLY = "planned", "fitted", "planned, defaults"
 
 Row = dict[str, Any]
