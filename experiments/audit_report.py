@@ -1,7 +1,7 @@
 """Tables of experiments/results/audit.json and audit-power.jsonl, put into docs/audit.md between its markers.
 
 Run: hardzero audit --json --picture docs/figures/audit.svg --force > experiments/results/audit.json
-     .venv/bin/python -m tests.audit.power 20 2000
+     .venv/bin/python -m tests.audit.power 10 3000
      .venv/bin/python experiments/audit_report.py            (--print: to the terminal instead)
 
 What stands outside the markers is written by hand and kept.

@@ -1,6 +1,6 @@
 """How often each broken twin is caught, and the library as it is refuted, by seeds of its own.
 
-Run: python -m tests.audit.power 20 2000      so many audits of each, by seeds from there on
+Run: python -m tests.audit.power 10 3000      so many audits of each, by seeds from there on
 
 Rows go to experiments/results/audit-power.jsonl. What is there is not run again; rows that no twin lists are dropped.
 """
