@@ -9,6 +9,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from functools import partial
 
 from hardzero.ledger import store
@@ -46,6 +47,8 @@ def forked(work):
         try:
             work()
             code = 0
+        except BaseException:
+            traceback.print_exc()  # or the test could not say what went wrong
         finally:
             os._exit(code)
     return process

@@ -3,7 +3,10 @@
 import copy
 import pickle
 import re
+import sqlite3
 import sys
+import threading
+from contextlib import closing
 
 import pytest
 
@@ -287,6 +290,26 @@ def test_a_file_that_was_deleted_is_not_made_anew_by_who_had_used_it(tmp_path):
         file.unlink()
     with pytest.raises(LedgerError, match="no ledger at this address"):
         reserve(ledger)
+
+
+def test_a_ledger_that_another_is_setting_up_is_waited_for(tmp_path):
+    # SQLite says at once that the file is busy: it does not wait to keep a log where somebody is about to write.
+    file = tmp_path / "ledger.db"
+    with closing(sqlite3.connect(file, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        release = threading.Timer(0.3, other.execute, ["ROLLBACK"])
+        release.start()
+        assert Ledger(file, "people", cap=CAP).create().number == 1
+        release.join()
+
+
+def test_a_ledger_that_is_never_set_free_is_not_waited_for_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("hardzero.ledger.store.BUSY_SECONDS", 0.1)
+    file = tmp_path / "ledger.db"
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerError, match="busy for a minute"):
+            Ledger(file, "people", cap=CAP).create()
 
 
 def test_an_address_may_be_written_in_several_ways(tmp_path, monkeypatch):

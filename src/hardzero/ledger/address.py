@@ -12,6 +12,8 @@ from ..checks import InputError, MissingPackageError, require
 
 _POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
 _SQLITE = "sqlite:///"
+BUSY_SECONDS = 60.0
+"""So long a file of SQLite is waited for while others write to it."""
 _KEPT_ELSEWHERE = (
     "put it into ~/.pgpass, or into the environment variable PGPASSWORD, and leave it out of the address"
 )
@@ -60,7 +62,7 @@ def engine_for(address: str) -> Any:
         else:
             url = sqlalchemy.URL.create("sqlite", database=address)
         # No transaction but those asked for.
-        return sqlalchemy.create_engine(url, connect_args={"timeout": 60, "isolation_level": None})
+        return sqlalchemy.create_engine(url, connect_args={"timeout": BUSY_SECONDS, "isolation_level": None})
     require("psycopg", "postgres")
     try:
         url = sqlalchemy.make_url(address).set(drivername="postgresql+psycopg")

@@ -6,6 +6,7 @@ import abc
 import atexit
 import getpass
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..checks import InputError, require
-from .address import engine_for, is_file
+from .address import BUSY_SECONDS, engine_for, is_file
 from .chain import Entry, hash_of
 
 
@@ -40,6 +41,8 @@ _SCHEMA = "hardzero_ledger."
 _LAST = """SELECT e.number, e.body, e.hash, e.closes, h.number, h.hash
     FROM {0}heads h LEFT JOIN {0}entries e ON e.dataset = h.dataset AND e.number = h.number
     WHERE h.dataset = :dataset"""
+_PAUSE = 0.01
+"""Seconds between two looks at a file that another one is setting up."""
 _NOT_THERE = "there is no ledger at this address; create one with `hardzero ledger init`, or with Ledger(…, cap=…)"
 
 
@@ -167,12 +170,30 @@ class Writer(Reader, abc.ABC):
 class _SQLiteWriter(Writer):
     def begin(self, dataset: str, *, create: bool, durable: bool) -> None:
         if create:
-            self._connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+            self._keep_log()
         self._connection.exec_driver_sql(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         self._connection.exec_driver_sql("BEGIN IMMEDIATE")
         if create:
             for statement in _SQLITE_TABLES:
                 self._connection.exec_driver_sql(statement)
+
+    def _keep_log(self) -> None:
+        """Have the file keep a write-ahead log, without which readers and writers would shut each other out.
+
+        Whoever does so while another makes the same ledger is told at once that it is busy: SQLite does not wait
+        where it has read already, as it does here to see whether there is anything to be changed.
+        """
+        busy = require("sqlalchemy.exc", "ledger").OperationalError
+        end = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self._connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                return
+            except busy as error:
+                name = getattr(error.orig, "sqlite_errorname", "")
+                if not name.startswith("SQLITE_BUSY") or time.monotonic() > end:
+                    raise
+            time.sleep(_PAUSE)
 
     def append(self, entry: Entry) -> None:
         self._rows(
