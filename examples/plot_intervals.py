@@ -15,7 +15,7 @@ from hardzero import SparsePrivateLogisticRegression
 from hardzero.datasets import load_adult_sample
 
 people = load_adult_sample("train")
-model = SparsePrivateLogisticRegression(epsilon=1.0, bounds=people.bounds, classes=people.classes, random_state=2)
+model = SparsePrivateLogisticRegression(epsilon=1.0, bounds=people.bounds, classes=people.classes, random_state=9)
 model.fit(people.X, people.y)
 lower, upper = (ends[0] for ends in model.conf_int(level=0.95))
 reliable, weights = model.reliable_[0], model.coef_[0]
@@ -40,9 +40,9 @@ axes.legend()
 plt.show()
 
 # %%
-# The largest weights are the least believable: few people have such a category, so that the noise, which does not
-# know how many there are, weighs most where it matters least. They still take part in predictions; to leave them
-# out, fit with `prune="reliable"`.
+# In this fit, as in every other one, the largest weights are the least believable: few people have such a category,
+# so that the noise, which does not know how many there are, weighs most where it matters least. They still take part
+# in predictions; to leave them out, fit with `prune="reliable"`.
 #
 # ## What the intervals do not cover
 # The model says it itself:

@@ -835,6 +835,10 @@ def test_shares_of_a_plan_add_up(rows, features, has_screen, has_curvature):
     assert (releases.screen is not None, releases.curvature_noise is not None) == (has_screen, has_curvature)
     rho = [event.cost.rho for event in plan.events]
     total = sum(rho)
+    if has_curvature:  # the refit goes on after it
+        *before, refit, curvature, guided = rho
+        assert guided / (refit + guided) == pytest.approx(0.8, abs=0.01)
+        rho = [*before, refit + guided, curvature]
     expected = [0.02, 0.25] if has_screen else []
     left = 1 - sum(expected)
     expected += [

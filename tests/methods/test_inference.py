@@ -12,20 +12,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hardzero.methods import inference
-from hardzero.methods.inference import (
-    Estimate,
-    Trace,
-    estimate_weights,
-    likely_chances,
-    null_chances,
-    possible_spreads,
-    q_values,
-)
+from hardzero.methods import evidence, inference
+from hardzero.methods.evidence import Trace, likely_chances, null_chances, possible_spreads
+from hardzero.methods.inference import Estimate, estimate_weights, guide, q_values
 from hardzero.optim.curvature import Curvature
 from hardzero.optim.descent import Landing, Path
 from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.standardise import Standard
+from hardzero.optim.walks import Guided
 
 LEANING = 5.0
 CALLED = 0.05
@@ -167,7 +161,7 @@ def test_features_are_judged_alike_however_many_at_a_time(monkeypatch, at_once):
     case.traces.append(descended(case.rng, case.optimum[::2], case.spread[::2]))
     case.traces[1] = replace(case.traces[1], features=np.arange(0, 2000, 2))
     whole = case.chances()
-    monkeypatch.setattr(inference, "_AT_ONCE", at_once)
+    monkeypatch.setattr(evidence, "_AT_ONCE", at_once)
     np.testing.assert_allclose(case.chances(), whole, rtol=1e-12, atol=1e-15)
 
 
@@ -239,7 +233,7 @@ def test_features_that_are_empty_are_not_called_because_their_weights_drift(monk
     """
     cases = [Simulated(seed, empty=1500, steps=300) for seed in range(4)]
     assert share_of_noise(cases) <= CALLED
-    monkeypatch.setattr(inference, "_log_odds_of_emptiness", lambda standard: np.full(2000, -np.inf))
+    monkeypatch.setattr(evidence, "_log_odds_of_emptiness", lambda standard: np.full(2000, -np.inf))
     assert share_of_noise(cases) > 0.08
 
 
@@ -412,11 +406,20 @@ def test_one_hidden_feature_does_not_spoil_the_others():
 
 
 def coverage(
-    believed=lambda curvature: curvature, *, error, away, height=2000.0, noise=300.0, count=40, sampling=1.0
+    believed=lambda curvature: curvature,
+    *,
+    error,
+    away,
+    height=2000.0,
+    noise=300.0,
+    count=40,
+    sampling=1.0,
+    further=0.0,
 ):
     """How often 95 % intervals cover, over 600 landings away from the optimum with noisy slopes and curvatures.
 
-    ``sampling`` is how much sampling moves gradients, by what the curvature would let it at most.
+    ``sampling`` is how much sampling moves gradients, by what the curvature would let it at most; ``further`` how far
+    landings are away beside that, the more so in directions of little curvature, as those of descents are.
     """
     rng, matrix, covered = np.random.default_rng(7), curved(height), 0
     root = np.linalg.cholesky(matrix / sampling)
@@ -424,6 +427,8 @@ def coverage(
     for _ in range(600):
         optimum = truth + np.linalg.solve(root.T, rng.standard_normal(SIZE + 1))
         at = optimum + away * rng.standard_normal(SIZE + 1)
+        if further:
+            at += further * math.sqrt(height) * np.linalg.solve(root.T, rng.standard_normal(SIZE + 1))
         slope = matrix @ (at - optimum) + noise / math.sqrt(count) * rng.standard_normal(SIZE + 1)
         curvature = believed(with_noise(rng, matrix, error, sampling * matrix))
         estimate = estimate_weights(landing_path(at, slope, noise, count), curvature, standard_of(np.ones(SIZE)))
@@ -484,6 +489,14 @@ def test_where_the_curvature_is_mostly_noise_intervals_are_not_too_short(error, 
     assert coverage(error=error, away=away) >= 0.94
 
 
+def test_a_way_that_noise_hides_is_counted(monkeypatch):
+    """Where it shortens the step it hides how far there is to go, by which it is multiplied."""
+    hidden = {"error": 300.0, "away": 0.0, "further": 0.5}
+    assert coverage(**hidden) >= 0.94
+    monkeypatch.setattr(inference, "_STILL_AWAY", 0.0)
+    assert coverage(**hidden) < 0.92
+
+
 def test_noise_of_the_curvature_forgotten_is_noticed():
     assert coverage(lambda curvature: replace(curvature, error=1e-6), error=100.0, away=0.3) < 0.9
 
@@ -498,6 +511,53 @@ def test_noise_of_the_slopes_forgotten_is_noticed():
         estimate = estimate_weights(path, Curvature(matrix, 1.0, matrix), standard_of(np.ones(SIZE)))
         covered += np.mean(np.abs(estimate.mean - truth)[:-1] < 1.96 * estimate.errors)
     assert covered / 200 < 0.85
+
+
+# --- Guided steps ---------------------------------------------------------------------------------------------------
+
+
+def guided_from(at, matrix, optimum, *, error=1e-3, noise=1e-3, steps=60):
+    """Where guided steps lead, without noise in what they see, and what they were told."""
+    told = guide(
+        landing_path(at, matrix @ (at - optimum), noise),
+        Curvature(matrix, error, matrix),
+        standard_of(np.ones(SIZE)),
+        None,
+        steps,
+    )
+    walk = Guided(told, steps, lambda coef: coef)
+    for _ in range(steps):
+        place = np.append(walk.place().coef[0], walk.place().intercept)
+        slope = matrix @ (place - optimum)
+        walk.follow(Weights(slope[None, :-1], slope[-1:]))
+    return np.append(walk.place().coef[0], walk.place().intercept), told
+
+
+def test_guided_steps_begin_at_the_estimate_and_lead_to_the_optimum():
+    optimum, at = np.linspace(-1, 1, SIZE + 1), np.linspace(-0.6, 0.9, SIZE + 1)
+    end, told = guided_from(at, curved(2000.0, 0.9), optimum)
+    estimate = estimate_weights(
+        landing_path(at, curved(2000.0, 0.9) @ (at - optimum), 1e-3),
+        Curvature(curved(2000.0, 0.9), 1e-3, curved(2000.0, 0.9)),
+        standard_of(np.ones(SIZE)),
+    )
+    np.testing.assert_allclose(told.start, estimate.mean)
+    np.testing.assert_array_equal(told.home, at)
+    np.testing.assert_allclose(end, optimum, atol=1e-4)
+
+
+def test_in_directions_that_noise_hides_guided_steps_stay_at_home():
+    """But for the intercept, of which nothing is known beforehand."""
+    at = np.linspace(-1, 1, SIZE + 1)
+    end, _ = guided_from(at, curved(2000.0, 0.0), at + 1.0, noise=1e9)
+    np.testing.assert_allclose(end[:-1], at[:-1], atol=0.01)
+
+
+def test_noise_of_the_curvature_shortens_what_guides_by_it():
+    """The further the way, the more."""
+    at, away = np.linspace(-1, 1, SIZE + 1), np.linspace(-1, 1, SIZE + 1) + 0.5
+    clear, hidden = (guided_from(at, curved(2000.0), away, error=error)[1] for error in (1.0, 500.0))
+    assert np.all(np.diag(hidden.gain)[:-1] < 0.8 * np.diag(clear.gain)[:-1])
 
 
 # --- False-discovery rates ------------------------------------------------------------------------------------------

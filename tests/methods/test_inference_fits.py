@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.methods import select_refit
-from hardzero.methods.inference import NullChances
+from hardzero.methods.evidence import NullChances
 from hardzero.model import FittedModel
 
 WEIGHTS = np.array([2.0, -2.0, 1.5, -1.5, 1.0])

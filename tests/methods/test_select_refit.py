@@ -14,7 +14,8 @@ from hardzero import SparsePrivateLogisticRegression
 from hardzero.data.bounded import FEATURE_ONE, RESIDUAL_ONE, BoundedData, Bounds
 from hardzero.data.variables import Variables
 from hardzero.methods import select_refit
-from hardzero.methods.inference import Estimate, NullChances, Trace
+from hardzero.methods.evidence import NullChances, Trace
+from hardzero.methods.inference import Estimate
 from hardzero.methods.select_refit import (
     Judgement,
     false_discovery_rates,
@@ -53,7 +54,8 @@ def noises(plan):
     """The noise of every Gaussian release, in their order."""
     releases = plan.releases
     rate = [] if releases.screen is None else [releases.screen.rate_noise]
-    last = [] if releases.curvature_noise is None else [releases.curvature_noise]
+    refit = releases.stages[-1]
+    last = [] if releases.curvature_noise is None else [releases.curvature_noise, *[refit.pace.noise] * refit.guided]
     steps = [pace.noise for pace, *_ in releases.stages for _ in range(pace.steps)]
     return [*rate, releases.moments_noise, *steps, *last]
 
@@ -78,11 +80,13 @@ def test_plans_are_sensible_and_within_the_budget(epsilon, outputs, relation):
         sizes = [left * outputs, *(stage.kept for stage in releases.stages)]
         assert sizes == sorted(sizes, reverse=True)
         assert 1 <= sizes[-1] <= outputs * max(1, int(2 * math.sqrt(p)))
-        for pace, kept, _ in releases.stages:
-            assert type(pace.steps) is int
+        for pace, kept, _, guided in releases.stages:
+            assert type(pace.steps) is type(guided) is int
             assert type(kept) is int
-            assert 8 <= pace.steps <= 300
+            assert 8 <= pace.steps + guided <= 300
             assert 0 < pace.tail < 1
+        assert not any(stage.guided for stage in releases.stages[:-1])
+        assert (releases.stages[-1].guided > 0) == (releases.curvature_noise is not None)
         assert min(noises(plan)) > 0
         assert plan.leaning >= 1
 
@@ -96,12 +100,16 @@ def test_no_more_features_than_allowed_are_planned(limit, relation):
         assert plan.spent <= plan.budget
 
 
+def cost_of_descent(stage):
+    return (stage.pace.steps + stage.guided) / (2 * stage.pace.noise**2)
+
+
 def cost_by_hand(releases):
     """Zero-concentrated privacy of what will be drawn, added up from the plan's numbers; and that of each part."""
     parts = {
         "length": releases.length_eta**2 / 8,
         "moments": 1 / (2 * releases.moments_noise**2),
-        "descents": sum(pace.steps / (2 * pace.noise**2) for pace, *_ in releases.stages),
+        "descents": sum(cost_of_descent(stage) for stage in releases.stages),
     }
     if releases.screen is not None:
         parts["rates"] = 1 / (2 * releases.screen.rate_noise**2)
@@ -138,7 +146,7 @@ def test_every_release_of_a_plan_is_charged(layout, relation):
     shares["descents"] = 0.9 - ("curvature" in parts) * 0.1
     for name, part in parts.items():
         assert part / rho == pytest.approx(shares[name] * left, rel=1e-9), name
-    stages = [pace.steps / (2 * pace.noise**2) / parts["descents"] for pace, *_ in plan.releases.stages]
+    stages = [cost_of_descent(stage) / parts["descents"] for stage in plan.releases.stages]
     assert stages == pytest.approx([1.0] if layout == "one descent" else [0.25, 0.25, 0.5])
 
 
@@ -155,8 +163,17 @@ def test_the_events_of_a_plan_are_all_its_releases_in_the_order_of_time(layout, 
     expected += [("select", releases.length_eta), ("gaussian", releases.moments_noise)]
     expected += [("gaussian", pace.noise) for pace, *_ in releases.stages for _ in range(pace.steps)]
     if releases.curvature_noise is not None:
-        expected.append(("gaussian", releases.curvature_noise))
+        refit = releases.stages[-1]
+        expected += [("gaussian", releases.curvature_noise), *[("gaussian", refit.pace.noise)] * refit.guided]
     assert charged_for(plan) == expected
+
+
+@pytest.mark.parametrize(("layout", "share"), [("curvature", 0.2), ("one descent", 0.5)])
+def test_the_curvature_guides_the_steps_that_count_for_the_landing(layout, share):
+    epsilon, n, p = LAYOUTS[layout]
+    refit = plan_select_refit(Budget(epsilon, 1e-6), Neighbours.ZERO_OUT, n, p, 1).releases.stages[-1]
+    plain = refit.pace.steps
+    assert plain / (plain + refit.guided) == pytest.approx(share, abs=0.01)
 
 
 def charged_for(plan):
@@ -352,6 +369,7 @@ def test_a_fit_makes_the_releases_of_its_plan_and_no_others(loss, epsilon):
     ]
     if plan.releases.curvature_noise is not None:
         expected.append((sizes[-1] + 1) * (sizes[-1] + 2))  # two triangles
+        expected += [sizes[-1] + 2] * stages[-1].guided
     assert lengths == expected
     assert (plan.releases.curvature_noise is not None) == (epsilon == 100.0 and loss.outputs == 1)
     assert 1 <= np.count_nonzero(weights.coef) <= stages[-1].kept

@@ -16,7 +16,7 @@ from hardzero.methods import select_refit
 from hardzero.methods.select_refit_plan import Releases, plan_select_refit
 from hardzero.optim import curvature, descent
 from hardzero.optim import standardise as standard
-from hardzero.optim.descent import Pace, noisy_descent, prepare_descent
+from hardzero.optim.descent import DescentPlan, Pace, noisy_descent, prepare_descent
 from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.losses import Logistic, Softmax
 from hardzero.privacy import mechanisms, randomness
@@ -27,7 +27,7 @@ from ..optim.cases import every_loss, every_relation
 from ..optim.neighbours import problem_of, within
 from ..optim.test_descent import gradients_of_both, standard_of, worst_pair
 from ..optim.test_standardise import length_scores, moments_of_both
-from .test_select_refit import cost_by_hand, is_charged_in_order, scores_within, screens_of_both
+from .test_select_refit import calls_of, cost_by_hand, is_charged_in_order, scores_within, screens_of_both
 
 LONG = np.array([[-1.0] * 4, [0.1] * 4, [1.0] * 4])
 LABELS = np.array([0, 0, 1])
@@ -360,12 +360,41 @@ def test_a_curvature_that_is_not_charged_for_is_caught(monkeypatch):
     right, _ = cost_by_hand(plan.releases)
     assert sum(event.cost.rho for event in plan.events) == pytest.approx(right)
     original = Releases.events.fget
-    monkeypatch.setattr(Releases, "events", property(lambda self: original(replace(self, curvature_noise=None))))
+    monkeypatch.setattr(Releases, "events", property(lambda self: (*original(self)[:-2], original(self)[-1])))
     _, plan = small_problem(50.0)
     assert plan.releases.curvature_noise is not None
     assert not is_charged_in_order(problem, plan)
     wrong, _ = cost_by_hand(plan.releases)
     assert sum(event.cost.rho for event in plan.events) < 0.95 * wrong
+
+
+def test_guided_steps_that_are_not_charged_for_are_caught(monkeypatch):
+    problem, plan = small_problem(50.0)
+    assert plan.releases.stages[-1].guided > 0
+    assert is_charged_in_order(problem, plan)
+    original = Releases.events.fget
+    monkeypatch.setattr(Releases, "events", property(lambda self: original(self)[:-1]))
+    _, plan = small_problem(50.0)
+    assert not is_charged_in_order(problem, plan)
+    wrong, _ = cost_by_hand(plan.releases)
+    assert sum(event.cost.rho for event in plan.events) < 0.8 * wrong
+
+
+def test_guided_steps_with_less_noise_than_was_charged_for_are_caught(monkeypatch):
+    """A record moves a gradient by no more wherever it is asked for: that of the steps before is right for all."""
+    problem, plan = small_problem(50.0)
+
+    def have_the_noise_of_those_before():
+        steps = plan.releases.stages[-1].guided
+        *_, (_, before), _ = calls_of(problem, plan)[:-steps]
+        return {noise for _, noise in calls_of(problem, plan)[-steps:]} == {before}
+
+    assert have_the_noise_of_those_before()
+    original = DescentPlan.onwards
+    monkeypatch.setattr(
+        DescentPlan, "onwards", lambda self, steps: replace(original(self, steps), sigma=self.sigma // 2)
+    )
+    assert not have_the_noise_of_those_before()
 
 
 def test_events_in_another_order_than_that_of_time_are_caught(monkeypatch):

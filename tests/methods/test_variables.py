@@ -19,6 +19,7 @@ from hardzero.methods.select_refit import Judgement, in_known_direction
 from hardzero.methods.select_refit_plan import plan_select_refit
 from hardzero.methods.support import clear_of_noise, most_important
 from hardzero.privacy.budget import Budget, Neighbours
+from hardzero.privacy.events import GaussianRelease
 
 from ..optim.test_descent import standard_of
 from .test_select_refit import chances_of
@@ -263,9 +264,9 @@ def test_how_many_variables_are_kept_follows_from_their_number(count, expected):
 
 
 def test_limits_are_kept_to_and_features_alone_are_variables_of_their_own():
-    assert planned(Variables.of_labels(np.arange(400) % 50), limit=3, most=9).releases.stages[-1][1:] == (9, 3)
-    assert planned(None).releases.stages[-1][1:] == (40, 400)
-    assert planned(Variables.of_labels(np.zeros(400)), most=400).releases.stages[-1][1:] == (400, 1)
+    assert planned(Variables.of_labels(np.arange(400) % 50), limit=3, most=9).releases.stages[-1][1:3] == (9, 3)
+    assert planned(None).releases.stages[-1][1:3] == (40, 400)
+    assert planned(Variables.of_labels(np.zeros(400)), most=400).releases.stages[-1][1:3] == (400, 1)
     assert planned(None).spent == planned(None, most=40).spent
 
 
@@ -277,6 +278,18 @@ def test_fewer_cut_points_take_part_where_the_budget_is_small(n_rows, expected):
     assert len(plan.features) == expected + 9
     assert set(range(400, 409)) <= set(plan.features)
     assert plan.spent <= plan.budget
+
+
+@pytest.mark.parametrize(("kind", "guided"), [("steps", False), ("number", True), ("categories", True)])
+def test_curves_are_not_guided_by_a_curvature(kind, guided):
+    """Their steps correlate too much; it is released all the same, after the last descent."""
+    known = Variables(("a", "b", "c"), (kind, "number", "number"), (0,) * 8 + (1, 2), (0,) * 10)
+    plan = plan_select_refit(Budget(1.0, 1e-6), Neighbours.ZERO_OUT, 100_000, 10, 1, variables=known)
+    assert plan.releases.curvature_noise is not None
+    assert (plan.releases.stages[-1].guided > 0) == guided
+    last = plan.events[-2 if guided else -1]
+    assert isinstance(last, GaussianRelease)
+    assert last.noise == plan.releases.curvature_noise
 
 
 # --- Parameters -----------------------------------------------------------------------------------------------------

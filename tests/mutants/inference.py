@@ -3,7 +3,8 @@
 from .killers import in_file
 from .mutant import Mutant
 
-_INFERENCE, _REFIT, _SUPPORT = "methods/inference.py", "methods/select_refit.py", "methods/support.py"
+_EVIDENCE, _INFERENCE = "methods/evidence.py", "methods/inference.py"
+_REFIT, _SUPPORT = "methods/select_refit.py", "methods/support.py"
 _CALLS = in_file("methods/test_inference", "test_what_is_called_real_is_noise_no_more_often_than_stated")
 _EMPTY = in_file("methods/test_inference", "test_features_that_are_empty_are_not_called_because_their_weights_drift")
 _SPREADS = in_file("methods/test_inference", "test_variances_are_drawn_from_a_normal_law_cut_off_at_zero")
@@ -14,7 +15,7 @@ MUTANTS = (
     Mutant(
         "moments-error-forgotten-in-spreads",
         "the released spread is taken for the true one",
-        _INFERENCE,
+        _EVIDENCE,
         "    error = standard.variance_error\n",
         "    error = standard.variance_error * 1e-6\n",
         _SPREADS,
@@ -22,7 +23,7 @@ MUTANTS = (
     Mutant(
         "spreads-below-zero",
         "a variance that noise made negative is believed",
-        _INFERENCE,
+        _EVIDENCE,
         "variance = (seen - ndtri(ndtr(seen) * (1 - places))) * error",
         "variance = (seen - ndtri(1 - places)) * error",
         _SPREADS,
@@ -30,7 +31,7 @@ MUTANTS = (
     Mutant(
         "empty-features-not-thought-of",
         "weights of columns that are zero everywhere drift, and look real where they have drifted to",
-        _INFERENCE,
+        _EVIDENCE,
         "result.append(np.logaddexp(somewhere, odds) - np.logaddexp(0.0, odds))",
         "result.append(somewhere)",
         _EMPTY,
@@ -38,7 +39,7 @@ MUTANTS = (
     Mutant(
         "sampling-error-forgotten-in-chances",
         "what the rows at hand have by chance is called real",
-        _INFERENCE,
+        _EVIDENCE,
         "sampling = 1 / (traces[-1].path.bend[:, None] * spreads)",
         "sampling = 1e-9 / (traces[-1].path.bend[:, None] * spreads)",
         _CALLS,
@@ -46,7 +47,7 @@ MUTANTS = (
     Mutant(
         "path-noise-halved-in-chances",
         "gradients are believed twice as much as their noise allows",
-        _INFERENCE,
+        _EVIDENCE,
         "        path, places = trace.path, (slice(None), slice(None), trace.features)\n",
         "        path, places = trace.path, (slice(None), slice(None), trace.features)\n"
         "        path = __import__('dataclasses').replace(path, noise=path.noise / 2)\n",
@@ -55,7 +56,7 @@ MUTANTS = (
     Mutant(
         "chances-do-not-lean",
         "the careful view is as bold as the likely one",
-        _INFERENCE,
+        _EVIDENCE,
         "_chances_of_noise(_all_log_likelihoods(traces, standard, wary=True), leaning)",
         "_chances_of_noise(_all_log_likelihoods(traces, standard, wary=True), 0.0)",
         in_file("methods/test_inference", "test_the_careful_view_leans_to_noise"),
@@ -63,7 +64,7 @@ MUTANTS = (
     Mutant(
         "intercept-believed-in-chances",
         "a feature whose released mean is off takes the intercept's gradient for its own",
-        _INFERENCE,
+        _EVIDENCE,
         "_chances_of_noise(_all_log_likelihoods(traces, standard, wary=True), leaning)",
         "_chances_of_noise(_all_log_likelihoods(traces, standard, wary=False), leaning)",
         in_file(
@@ -98,17 +99,33 @@ MUTANTS = (
         "sampling-error-forgotten-in-intervals",
         "intervals cover the optimum of the rows at hand and not the truth",
         _INFERENCE,
-        "spread = np.diag(noise + doubt @ step**2) + sampling",
-        "spread = np.diag(noise + doubt @ step**2) + 1e-3 * sampling",
+        "spread = np.diag(noise + doubt @ away) + sampling",
+        "spread = np.diag(noise + doubt @ away) + 1e-3 * sampling",
         _COVERAGE,
     ),
     Mutant(
         "doubt-of-the-curvature-forgotten",
         "a noisy curvature is believed",
         _INFERENCE,
-        "spread = np.diag(noise + doubt @ step**2) + sampling",
+        "spread = np.diag(noise + doubt @ away) + sampling",
         "spread = np.diag(np.full(len(at), noise)) + sampling",
         _COVERAGE,
+    ),
+    Mutant(
+        "way-to-the-optimum-taken-for-known",
+        "where noise hides the way, it is not multiplied with all of it",
+        _INFERENCE,
+        "away = step**2 + unsure * np.diag(covariance)",
+        "away = step**2",
+        in_file("methods/test_inference", "test_a_way_that_noise_hides_is_counted"),
+    ),
+    Mutant(
+        "guided-by-noise",
+        "steps follow directions that noise hides",
+        _INFERENCE,
+        "gain = matrix / (path.noise**2 / steps + doubt @ (start - at) ** 2)",
+        "gain = matrix / (1e-9 + doubt @ (start - at) ** 2)",
+        in_file("methods/test_inference", "test_in_directions_that_noise_hides_guided_steps_stay_at_home"),
     ),
     Mutant(
         "sampling-error-as-large-as-it-may-be",

@@ -303,11 +303,11 @@ MUTANTS = (
         "landing-on-exact-slopes",
         "the mean slope of the last steps leaves without noise",
         _DESCENT,
-        "        record.add(ahead, slope, bend)\n",
+        "        record.add(at, slope, bend)\n",
         "        told = np.zeros(plan.mask.shape)\n"
-        "        exact = mechanisms.exact(weighted_sums(rows, standard, ahead, plan)) / plan.one\n"
+        "        exact = mechanisms.exact(weighted_sums(rows, standard, at, plan)) / plan.one\n"
         "        told[plan.mask] = exact[: int(plan.mask.sum())]\n"
-        "        record.add(ahead, Weights(told, slope.intercept), bend)\n",
+        "        record.add(at, Weights(told, slope.intercept), bend)\n",
         (replayed(SELECT_REFIT),),
     ),
     Mutant(
@@ -395,11 +395,37 @@ MUTANTS = (
         _CHARGED,
     ),
     Mutant(
+        "guided-steps-not-charged",
+        "only the steps before the curvature are charged for",
+        _PLAN,
+        'Repeated(GaussianRelease("weighted gradients", refit.pace.noise), refit.guided)',
+        'Repeated(GaussianRelease("weighted gradients", refit.pace.noise), 1)',
+        _CHARGED,
+    ),
+    Mutant(
+        "guided-steps-with-half-the-noise",
+        "steps that know where to go are taken to reveal less",
+        _DESCENT,
+        "return replace(self, steps=steps, tail=1.0)",
+        "return replace(self, steps=steps, tail=1.0, sigma=self.sigma // 2)",
+        in_file(
+            "methods/test_select_refit_twins", "test_guided_steps_with_less_noise_than_was_charged_for_are_caught"
+        ),
+    ),
+    Mutant(
+        "guided-steps-of-full-length",
+        "noise of every single gradient moves the weights as far as it can",
+        "optim/walks.py",
+        "min(_WHOLE_STEPS / self._turn, 1.0)",
+        "1.0",
+        in_file("optim/test_walks", "test_noise_of_single_gradients_counts_for_little"),
+    ),
+    Mutant(
         "curvature-by-the-true-number-of-rows",
         "under add-remove that number is secret, and whether there is a curvature would tell it",
         _REFIT,
-        "        if releases.curvature_noise is not None:\n",
-        "        if releases.curvature_noise is not None and problem.data.n_rows >= problem.n_rows:\n",
+        "if stage is releases.stages[-1] and releases.curvature_noise is not None:",
+        "if stage is releases.stages[-1] and releases.curvature_noise and problem.data.n_rows >= problem.n_rows:",
         (replayed_by_size(SELECT_REFIT_CURVED),),
     ),
     Mutant(

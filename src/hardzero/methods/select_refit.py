@@ -4,7 +4,8 @@
 2. Release how far features spread, so that they can be standardised.
 3. Descend on all of them with noisy gradients, keep the variables that matter and the largest of their weights that
    look real, descend on those, and so on.
-4. Release the curvature of what is left: one Newton step with a known error (methods/inference.py).
+4. In the last descent release the curvature of what is left: it guides the steps to come, and in the end one Newton
+   step with a known error (methods/inference.py).
 5. Drop what is likelier noise; say of the rest how sure it is.
 """
 
@@ -19,23 +20,15 @@ from numpy.typing import NDArray
 from ..data.bounded import FEATURE_ONE, RESIDUAL_ONE, FloatArray, IntArray
 from ..data.variables import Variables
 from ..optim.curvature import Curvature, noisy_curvature
-from ..optim.descent import Path, noisy_descent, prepare_descent
+from ..optim.descent import DescentPlan, Path, noisy_descent, prepare_descent
 from ..optim.frank_wolfe import Evidence, VariableEvidence, Weights, choose_several
 from ..optim.problem import AnyProblem, Problem
 from ..optim.standardise import Standard, private_standard, rates_of, typical_length
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Candidates, Sensitive
 from ..privacy.randomness import Source
-from .inference import (
-    Estimate,
-    NullChances,
-    Trace,
-    estimate_weights,
-    likely_chances,
-    null_chances,
-    q_values,
-    variable_q_values,
-)
+from .evidence import NullChances, Trace, likely_chances, null_chances
+from .inference import Estimate, estimate_weights, guide, q_values, variable_q_values
 from .select_refit_plan import Screen, SelectRefitPlan
 from .support import clear_of_noise, largest, may_be_empty, mean_landing, most_important
 
@@ -65,7 +58,7 @@ def select_and_refit(problem: AnyProblem, plan: SelectRefitPlan, source: Source)
     mask, variables = np.ones((loss.outputs, len(features)), dtype=bool), _among(plan.variables, features)
     if variables is not None:
         mask &= variables.at_quantiles(whole.centre)
-    at, traces = Weights(np.zeros(mask.shape), start_intercept(whole.rates)), list[Trace]()
+    at, traces, curvature = Weights(np.zeros(mask.shape), start_intercept(whole.rates)), list[Trace](), None
     for stage in releases.stages:
         used = np.flatnonzero(mask.any(axis=0))
         places, mask, standard = places[used], mask[:, used], standard.subset(used)
@@ -73,6 +66,10 @@ def select_and_refit(problem: AnyProblem, plan: SelectRefitPlan, source: Source)
         signs = None if variables is None else variables.signs
         descent = prepare_descent(loss, standard, mask, problem.n_rows, stage.pace, contributions, signs)
         path = noisy_descent(problem, standard, Weights(at.coef[:, used], at.intercept), descent, source)
+        if stage is releases.stages[-1] and releases.curvature_noise is not None:
+            here, noise = path.landing.at, releases.curvature_noise
+            curvature = noisy_curvature(problem, standard, here, descent.clip, noise, contributions, source)
+            path = guided_on(problem, standard, path, descent, stage.guided, curvature, variables, source)
         at = path.landing.at
         traces.append(Trace(path, mask, places))
         likely = likely_chances(traces, whole)
@@ -86,15 +83,32 @@ def select_and_refit(problem: AnyProblem, plan: SelectRefitPlan, source: Source)
     if loss.outputs > 1:
         weights = Weights(np.where(kept, at.coef, 0.0), at.intercept)
     else:
-        curvature = None
-        if releases.curvature_noise is not None:
-            curvature = noisy_curvature(
-                problem, standard, at, descent.clip, releases.curvature_noise, contributions, source
-            )
-        known = judgement(plan, path, curvature, standard, variables, chances)
-        pointing = in_known_direction(known, kept[0])
-        weights = judged(known, pointing, false_discovery_rates(known, pointing), plan.false_discoveries)
+        judges = judgement(plan, path, curvature, standard, variables, chances)
+        pointing = in_known_direction(judges, kept[0])
+        weights = judged(judges, pointing, false_discovery_rates(judges, pointing), plan.false_discoveries)
     return in_public_units(weights, standard, features[places], shape)
+
+
+def guided_on(
+    problem: AnyProblem,
+    standard: Standard,
+    path: Path,
+    descent: DescentPlan,
+    steps: int,
+    curvature: Curvature,
+    variables: Variables | None,
+    source: Source,
+) -> Path:
+    """Go on from where a descent has landed, guided by the curvature there, for so many steps, which may be none.
+
+    Privacy
+    -------
+    Releases ``steps`` vectors as `noisy_descent` does.
+    """
+    if steps == 0:
+        return path
+    told = guide(path, curvature, standard, variables, steps)
+    return path.then(noisy_descent(problem, standard, path.landing.at, descent.onwards(steps), source, told))
 
 
 def _among(variables: Variables | None, features: NDArray[np.intp]) -> Variables | None:

@@ -39,11 +39,15 @@ _FEWEST_VARIABLES, _VARIABLES = 12, 3.0
 
 
 class Stage(NamedTuple):
-    """One descent, after which ``kept`` weights survive, of at most ``variables`` variables."""
+    """One descent, after which ``kept`` weights survive, of at most ``variables`` variables.
+
+    ``guided`` is how many steps follow those of ``pace``, with the same noise, once the curvature has been released.
+    """
 
     pace: Pace
     kept: int
     variables: int
+    guided: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,9 @@ class Releases:
             events.append(
                 GaussianRelease("curvature of the kept features, and how gradients vary", self.curvature_noise)
             )
+        refit = self.stages[-1]
+        if refit.guided:
+            events.append(Repeated(GaussianRelease("weighted gradients", refit.pace.noise), refit.guided))
         return tuple(events)
 
 
@@ -166,6 +173,7 @@ def plan_select_refit(
         wished if max_features is None else max_features,
         min(count, many if max_variables is None else max_variables),
         count,
+        variables is not None and "steps" in variables.kinds,
         rho_left,
     )
     rho = accounting.most_within(budget, lambda rho: layout.releases(rho).events, layout.rho)
@@ -197,6 +205,7 @@ class _Layout:
     wished: int
     wished_variables: int
     n_variables: int
+    curves: bool
     rho: float
 
     @property
@@ -222,6 +231,8 @@ class _Layout:
             signal = self.records * math.sqrt(2 * part * left)
             steps = min(max(round(_STEPS * math.pow(2 * signal, 2 / 3)), _FEWEST_STEPS), _MOST_STEPS)
             stages.append(Stage(Pace(steps, _noise(part * share * rho / steps), tail), kept, variables))
+        if self._has_curvature and not self.curves:  # steps correlate too much to be guided by so noisy a curvature
+            stages[-1] = _guided(stages[-1])
         curvature = _noise(_CURVATURE * share * rho) if self._has_curvature else None
         length_eta = math.sqrt(8 * _LENGTH * share * rho)
         return Releases(screen, length_eta, _noise(_MOMENTS * share * rho), tuple(stages), curvature)
@@ -244,6 +255,13 @@ class _Layout:
         share = (1 - _FINAL) * left / _ELIMINATIONS
         eliminations = [(share, size, variables, tail) for size, variables in sizes]
         return [*eliminations, (_FINAL * left, kept, self.wished_variables, final_tail)]
+
+
+def _guided(refit: Stage) -> Stage:
+    """Have the steps that count for where the refit lands guided by the curvature; the others come before it."""
+    steps, noise, tail = refit.pace
+    plain = max(round((1 - tail) * steps), 1)
+    return refit._replace(pace=Pace(plain, noise, _TAIL), guided=steps - plain)
 
 
 def _shrinking(many: int, few: int) -> list[int]:

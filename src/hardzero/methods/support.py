@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..data.bounded import FloatArray
 from ..data.variables import Variables
 from ..optim.standardise import Standard
-from .inference import NullChances, Trace
+from .evidence import NullChances, Trace
 
 _MOST_DOUBT, _LEAST_DOUBT = 0.95, 0.1
 """Weights likelier to be noise than the first are dropped; those of features that may be empty, than the second."""

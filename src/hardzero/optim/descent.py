@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +25,8 @@ from .losses import Loss
 from .problem import AnyProblem, Problem, Rows, count_rows
 from .progress import counted
 from .standardise import Standard
+from .walks import Guide, Guided, Momentum, Walk
 
-_MOMENTUM = 0.9
 _CLIP = 0.5
 """The longest gradient of a row is this times the expected length of a standardised row: residuals are about ½.
 
@@ -74,6 +74,10 @@ class DescentPlan:
         """Return weights with zeros in place of those of the wrong sign."""
         return np.where(coef * self.signs < 0, 0.0, coef)
 
+    def onwards(self, steps: int) -> DescentPlan:
+        """Return the plan of so many more steps, all of which count for the landing."""
+        return replace(self, steps=steps, tail=1.0)
+
 
 class Landing(NamedTuple):
     """Where a descent came to rest: mean places and slopes of its last ``steps``."""
@@ -114,6 +118,20 @@ class Path:
     products: FloatArray
     bend: FloatArray
     landing: Landing
+
+    def then(self, later: Path) -> Path:
+        """Return both paths as one, which lands where the later one does; their noise is the same."""
+        steps = self.steps + later.steps
+        return Path(
+            steps,
+            later.noise,
+            self.places + later.places,
+            self.slopes + later.slopes,
+            self.squares + later.squares,
+            self.products + later.products,
+            (self.bend * self.steps + later.bend * later.steps) / steps,
+            later.landing,
+        )
 
 
 def descent_unit(n_rows: int) -> int:
@@ -172,29 +190,35 @@ def prepare_descent(
     return DescentPlan(pace.steps, rate, clip, one, sigma, mask, pace.tail, known)
 
 
-def noisy_descent(problem: AnyProblem, standard: Standard, start: Weights, plan: DescentPlan, source: Source) -> Path:
-    """Nesterov steps along noisy gradients.
+def noisy_descent(
+    problem: AnyProblem,
+    standard: Standard,
+    start: Weights,
+    plan: DescentPlan,
+    source: Source,
+    guide: Guide | None = None,
+) -> Path:
+    """Steps along noisy gradients: with momentum from ``start``, or from where a ``guide`` says and as it says.
 
     Privacy
     -------
     Releases ``plan.steps`` vectors, each with Gaussian noise of ``plan.sigma``; a record contributes at most
-    ``plan.clip`` in L2 to the part of weights and intercepts, and half its curvature to the rest.
-    Proof: docs/proofs/select-refit.md.
+    ``plan.clip`` in L2 to the part of weights and intercepts, and half its curvature to the rest, wherever it is
+    asked for. Proof: docs/proofs/select-refit.md.
     """
     refuse_more_rows(count_rows(problem.rows), plan.one)
     rows = problem.rows.then(descent_rows, standard, plan.mask)
-    coef, intercept = start.coef * plan.mask, start.intercept
-    speed = Weights(np.zeros_like(coef), np.zeros_like(intercept))
     record = _Record(plan, standard.rates)
     noise = GaussiansAhead(source, plan.sigma, plan.steps * (int(plan.mask.sum()) + 2 * len(plan.mask)))
+    inside = Weights(start.coef * plan.mask, start.intercept)
+    walk: Walk = (
+        Momentum(inside, plan.rate, plan.allowed) if guide is None else Guided(guide, plan.steps, plan.allowed)
+    )
     for _ in counted(range(plan.steps)):
-        ahead = Weights(coef + _MOMENTUM * speed.coef, intercept + _MOMENTUM * speed.intercept)
-        slope, bend = _noisy_gradient(weighted_sums(rows, standard, ahead, plan), plan, noise)
-        record.add(ahead, slope, bend)
-        there = plan.allowed(ahead.coef - plan.rate * slope.coef)
-        moved = Weights(there, ahead.intercept - plan.rate * slope.intercept)
-        speed = Weights(moved.coef - coef, moved.intercept - intercept)
-        coef, intercept = moved.coef, moved.intercept
+        at = walk.place()
+        slope, bend = _noisy_gradient(weighted_sums(rows, standard, at, plan), plan, noise)
+        record.add(at, slope, bend)
+        walk.follow(slope)
     return record.path()
 
 
