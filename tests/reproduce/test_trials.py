@@ -49,7 +49,8 @@ def wait_until(condition, seconds=20):
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=lambda how: how.name)
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(how, tmp_path, uninterrupted, monkeypatch):
     path, log = tmp_path / "toy.jsonl", tmp_path / "log"
-    environment = {**os.environ, "TOY_LOG": str(log)}
+    # Slow enough not to end before the signal comes, however busy the machine is.
+    environment = {**os.environ, "TOY_LOG": str(log), "TOY_SECONDS": "0.2"}
     command = [sys.executable, "-m", "tests.reproduce.toy_trials", str(path), "2"]
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
     wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 4)

@@ -14,7 +14,7 @@ TRIALS = [
 
 
 def work(trial):
-    time.sleep(0.04)
+    time.sleep(float(os.environ.get("TOY_SECONDS", "0.04")))
     log = os.environ.get("TOY_LOG")
     if log:
         with Path(log).open("a") as out:
