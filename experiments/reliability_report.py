@@ -197,9 +197,20 @@ def _made(study: str, make: Callable[[Path], Content]) -> Callable[[Path], Conte
     return table
 
 
+def limits(path: Path) -> Content:
+    head = ["data", "seeds", "one half of the rows against the other", "from – to", "row weights without noise"]
+    body = []
+    for (data,), rows in grouped(path, lambda data, epsilon, code: (data,)).items():
+        halves = [row["halves"] for row in rows]
+        reached = f"{min(halves):.2f} – {max(halves):.2f}"
+        body.append([data, str(len(rows)), average(rows, "halves"), reached, average(rows, "weighted")])
+    return head, body
+
+
 TABLES: Tables = {
     "nulls": _made("nulls", nulls),
     "slope": _made("slope", slope),
+    "limits": _made("limits", limits),
     "agreement": _made("agreement", agreement),
     "coverage": _made("coverage", coverage),
     "cells": _made("coverage", cells),

@@ -27,6 +27,7 @@ import others
 import persons
 import planner
 import reliability
+import reliability_limits
 import select_refit
 import tuning
 from rich.console import Console
@@ -53,6 +54,7 @@ def works() -> dict[str, Work]:
         files[f"select-refit-{kind}.jsonl"] = partial(splits.evaluate, select_refit.fit)
     for study in reliability.STUDIES:
         files[f"reliability-{study}.jsonl"] = partial(reliability.work, study)
+    files[reliability_limits.FILE] = reliability_limits.work
     for study in additive.DATA:
         files[f"additive-{study}.jsonl"] = files[f"additive-{study}-tuning.jsonl"] = partial(additive.work, study)
     for study, (_, work) in evaluation.STUDIES.items():
