@@ -131,7 +131,7 @@ class _Variant:
 def without_refit(plan: select_refit.SelectRefitPlan) -> select_refit.SelectRefitPlan:
     """The refit's share goes to the eliminations instead: less noise there, nothing afterwards."""
     *eliminations, refit = plan.releases.stages
-    rho = [stage.pace.steps / stage.pace.noise**2 for stage in (*eliminations, refit)]
+    rho = [stage.steps / stage.pace.noise**2 for stage in (*eliminations, refit)]
     gain = sum(rho) / sum(rho[:-1])
     stages = [stage._replace(pace=stage.pace._replace(noise=stage.pace.noise / gain**0.5)) for stage in eliminations]
     return replace(plan, releases=replace(plan.releases, stages=tuple(stages)))

@@ -9,7 +9,7 @@ import pytest
 
 from hardzero import SparsePrivateLogisticRegression
 from hardzero.data.bounded import BoundedData, Bounds
-from hardzero.evaluation import Forecast, Supposed, needed_epsilon, needed_rows, plan, planner_worlds
+from hardzero.evaluation import Forecast, Supposed, needed_epsilon, needed_rows, plan, planner, planner_worlds
 from hardzero.evaluation.planner_picture import utility_page, utility_picture
 from hardzero.evaluation.planner_probes import SHARES, Probing, wanted_size
 from hardzero.evaluation.planner_rehearsal import Terms, rehearse
@@ -18,6 +18,7 @@ from hardzero.evaluation.planner_stand_ins import Lot, StandIns, averaged, drawn
 from hardzero.evaluation.planner_tables import PlainTable, SchemaTable, columns_behind, with_probes
 from hardzero.evaluation.planner_worlds import MOST_ROWS, Probe, World, rows_at_hand, spread_evenly
 from hardzero.methods.select_refit import base_rate_gradient, rows_of_classes, select_and_refit
+from hardzero.optim import progress
 from hardzero.optim.curvature import weighted_products
 from hardzero.optim.descent import code_sums, descent_rows
 from hardzero.optim.frank_wolfe import Weights
@@ -243,6 +244,21 @@ def test_many_columns_are_spread_some_at_a_time(monkeypatch):
 
 def test_a_table_of_real_effects_alone_can_be_planned():
     assert 0.7 < plan(10_000, 2, epsilon=4.0, repeats=2).accuracy.private < 0.82
+
+
+@pytest.mark.parametrize(("n_rows", "n_features", "guided"), [(300, 20, False), (300, 4, True), (30_000, 20, True)])
+def test_rehearsals_take_the_steps_that_were_announced(n_rows, n_features, guided):
+    """Three descents, one of which the second half is guided, and three of which the last is."""
+    table, terms, heard = PlainTable(n_features), Terms(n_rows, 2.0), []
+    stages = terms.plan(table).releases.stages
+    assert (len(stages), stages[-1].guided > 0) == (1 if n_features == 4 else 3, guided)
+    with progress.listening(lambda *step: heard.append(step)):
+        plan(n_rows, n_features, repeats=1, epsilon=2.0)
+        announced = heard[-1][1]
+        heard.clear()
+        rehearse(World(table, Supposed()), terms, 0.5, (), [0])
+    assert len(heard) == sum(stage.steps for stage in stages)
+    assert announced == len(heard) * (1 + planner.ACCURACY_REPEATS)
 
 
 @pytest.mark.parametrize("loose", [0.04, 0.3, 1.0])

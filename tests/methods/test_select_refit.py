@@ -87,6 +87,7 @@ def test_plans_are_sensible_and_within_the_budget(epsilon, outputs, relation):
             assert 0 < pace.tail < 1
         assert not any(stage.guided for stage in releases.stages[:-1])
         assert (releases.stages[-1].guided > 0) == (releases.curvature_noise is not None)
+        assert all(stage.pace.steps >= 2 for stage in releases.stages)
         assert min(noises(plan)) > 0
         assert plan.leaning >= 1
 
@@ -101,7 +102,7 @@ def test_no_more_features_than_allowed_are_planned(limit, relation):
 
 
 def cost_of_descent(stage):
-    return (stage.pace.steps + stage.guided) / (2 * stage.pace.noise**2)
+    return stage.steps / (2 * stage.pace.noise**2)
 
 
 def cost_by_hand(releases):

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hardzero.methods.select_refit_plan import plan_select_refit
+from hardzero.privacy.budget import Budget, Neighbours
 from hardzero.reproduce.rows import Trial
 from hardzero.reproduce.splits import Split
 
@@ -34,6 +36,19 @@ def test_a_variant_has_other_weights_and_leaves_the_method_as_it_was(method):
     whole = weights("select-then-refit")
     assert not np.allclose(weights(method), whole, rtol=0.01)
     assert np.array_equal(weights("select-then-refit"), whole)
+
+
+@pytest.mark.parametrize("rows", [3_000, 300_000])
+def test_what_the_refit_would_have_cost_goes_to_the_eliminations(rows):
+    """Steps that the curvature guides are part of it: to the last step, ρ is what it was."""
+    plan = plan_select_refit(Budget(1.0, 1e-6), Neighbours.ZERO_OUT, rows, 300, 1)
+    refit = plan.releases.stages[-1]
+    assert (refit.guided > 0) == (rows == 300_000)
+
+    def cost(stages):
+        return sum(stage.steps / stage.pace.noise**2 for stage in stages)
+
+    assert cost(select_refit.without_refit(plan).releases.stages) == pytest.approx(cost(plan.releases.stages))
 
 
 def test_clipping_by_residuals_makes_weights_too_large():

@@ -231,7 +231,7 @@ def _expected_accuracy(world: World, terms: Terms, seed: int) -> Accuracy:
 
 def _steps(planned: SelectRefitPlan) -> int:
     """How many steps one rehearsal takes."""
-    return sum(stage.pace.steps for stage in planned.releases.stages)
+    return sum(stage.steps for stage in planned.releases.stages)
 
 
 def _terms(n_rows: int, epsilon: float, delta: float | None, neighbours: str) -> Terms:

@@ -145,8 +145,8 @@ class Probing:
     def _error(self, terms: Terms) -> float:
         """Roughly the standard error of a weight: sampling, and the noise of the last descent's gradients."""
         last = terms.plan(self.world.table).releases.stages[-1]
-        pace, rows = last.pace, terms.n_rows / terms.neighbours.contributions
-        noise = pace.noise * _ROOM * math.sqrt(last.kept + 1) / math.sqrt(pace.steps * pace.tail) / rows
+        rows = terms.n_rows / terms.neighbours.contributions
+        noise = last.pace.noise * _ROOM * math.sqrt(last.kept + 1) / math.sqrt(last.landing_steps) / rows
         return math.sqrt(1 / (_CURVATURE * terms.n_rows) + (noise / _CURVATURE) ** 2)
 
 

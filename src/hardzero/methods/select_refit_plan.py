@@ -49,6 +49,16 @@ class Stage(NamedTuple):
     variables: int
     guided: int = 0
 
+    @property
+    def steps(self) -> int:
+        """How many steps there are."""
+        return self.pace.steps + self.guided
+
+    @property
+    def landing_steps(self) -> int:
+        """How many of them count for where the descent lands."""
+        return self.guided or int(self.pace.tail * self.pace.steps)
+
 
 @dataclass(frozen=True)
 class Screen:
@@ -260,7 +270,7 @@ class _Layout:
 def _guided(refit: Stage) -> Stage:
     """Have the steps that count for where the refit lands guided by the curvature; the others come before it."""
     steps, noise, tail = refit.pace
-    plain = max(round((1 - tail) * steps), 1)
+    plain = round((1 - tail) * steps)
     return refit._replace(pace=Pace(plain, noise, _TAIL), guided=steps - plain)
 
 
