@@ -421,6 +421,14 @@ MUTANTS = (
         in_file("optim/test_walks", "test_noise_of_single_gradients_counts_for_little"),
     ),
     Mutant(
+        "momentum-beyond-what-is-allowed",
+        "weights of a declared sign leave it on the way",
+        "optim/walks.py",
+        "coef = self._allowed(self._ahead.coef - self._rate * slope.coef)",
+        "coef = self._ahead.coef - self._rate * slope.coef",
+        in_file("optim/test_walks", "test_momentum_puts_back_weights_that_may_not_be_there"),
+    ),
+    Mutant(
         "curvature-by-the-true-number-of-rows",
         "under add-remove that number is secret, and whether there is a curvature would tell it",
         _REFIT,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from scipy.special import chdtrc, erfc
 from ..data.bounded import FloatArray
 from ..data.variables import Variables
 from ..optim.curvature import Curvature
-from ..optim.descent import Landing, Path
+from ..optim.descent import Path
 from ..optim.standardise import Standard
 from ..optim.walks import Guide
 from .evidence import possible_spreads
@@ -85,19 +86,7 @@ def estimate_weights(
     -------
     Post-processing.
     """
-    landing, at, slope, matrix, doubt = _at_landing(path, curvature, standard, variables)
-    sampling = matrix if curvature is None else _believed_scores(curvature, matrix)
-    prior = np.diag(_prior(at, _PRIOR))
-    noise = path.noise**2 / landing.steps
-    unsure = 0.0 if curvature is None else _STILL_AWAY
-    away = np.zeros(len(at))
-    for _ in range(3):  # noise of the curvature counts as often as it is multiplied with: the way to the optimum
-        spread = np.diag(noise + doubt @ away) + sampling
-        gain = np.linalg.solve(spread, matrix).T
-        covariance = _inverse(gain @ matrix, prior)
-        step = -covariance @ (gain @ slope)
-        away = step**2 + unsure * np.diag(covariance)
-    return Estimate(at + step, (covariance + covariance.T) / 2)
+    return _estimated(_at_rest(path, curvature, standard, variables), curvature)
 
 
 def guide(path: Path, curvature: Curvature, standard: Standard, variables: Variables | None, steps: int) -> Guide:
@@ -110,27 +99,50 @@ def guide(path: Path, curvature: Curvature, standard: Standard, variables: Varia
     -------
     Post-processing.
     """
-    _, at, _, matrix, doubt = _at_landing(path, curvature, standard, variables)
-    start = estimate_weights(path, curvature, standard, variables).mean
-    prior = _prior(at, _GUIDING_PRIOR)
-    gain = matrix / (path.noise**2 / steps + doubt @ (start - at) ** 2)
-    covariance = _inverse(gain @ matrix, np.diag(prior))
-    return Guide(start, at, covariance @ gain, covariance * prior)
+    rest = _at_rest(path, curvature, standard, variables)
+    start = _estimated(rest, curvature).mean
+    prior = _prior(rest.at, _GUIDING_PRIOR)
+    gain = rest.matrix / (path.noise**2 / steps + rest.doubt @ (start - rest.at) ** 2)
+    covariance = _inverse(gain @ rest.matrix, np.diag(prior))
+    return Guide(start, rest.at, covariance @ gain, covariance * prior)
 
 
-def _at_landing(
-    path: Path, curvature: Curvature | None, standard: Standard, variables: Variables | None
-) -> tuple[Landing, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Where a descent of two classes came to rest, its place and slope as vectors, and the curvature believed there.
+class _AtRest(NamedTuple):
+    """Where a descent of two classes came to rest, in vectors of the weights and, last, their intercept.
 
-    The last two are the matrix and the variance left in its entries.
+    ``slope`` is the mean gradient there and ``noise`` its variance; ``matrix`` is the curvature as far as it is
+    believed and ``doubt`` the variance left in its entries.
     """
+
+    at: FloatArray
+    slope: FloatArray
+    noise: float
+    matrix: FloatArray
+    doubt: FloatArray
+
+
+def _at_rest(path: Path, curvature: Curvature | None, standard: Standard, variables: Variables | None) -> _AtRest:
     landing = path.landing
     at, slope = (np.append(part.coef[0], part.intercept) for part in (landing.at, landing.slope))
     known = np.eye(len(at))
     if variables is not None:
         known[:-1, :-1] = variables.correlations(standard.centre)
-    return landing, at, slope, *_believed_curvature(path, curvature, standard, known)
+    matrix, doubt = _believed_curvature(path, curvature, standard, known)
+    return _AtRest(at, slope, path.noise**2 / landing.steps, matrix, doubt)
+
+
+def _estimated(rest: _AtRest, curvature: Curvature | None) -> Estimate:
+    sampling = rest.matrix if curvature is None else _believed_scores(curvature, rest.matrix)
+    prior = np.diag(_prior(rest.at, _PRIOR))
+    unsure = 0.0 if curvature is None else _STILL_AWAY
+    away = np.zeros(len(rest.at))
+    for _ in range(3):  # noise of the curvature counts as often as it is multiplied with: the way to the optimum
+        spread = np.diag(rest.noise + rest.doubt @ away) + sampling
+        gain = np.linalg.solve(spread, rest.matrix).T
+        covariance = _inverse(gain @ rest.matrix, prior)
+        step = -covariance @ (gain @ rest.slope)
+        away = step**2 + unsure * np.diag(covariance)
+    return Estimate(rest.at + step, (covariance + covariance.T) / 2)
 
 
 def _prior(at: FloatArray, width: float) -> FloatArray:

@@ -54,15 +54,52 @@ def select_and_refit(problem: AnyProblem, plan: SelectRefitPlan, source: Source)
         features, problem = features[screened], problem.subset(screened)
     length = typical_length(problem, releases.length_eta, releases.moments_noise * contributions, source)
     whole = private_standard(problem, length, releases.moments_noise, contributions, source)
-    places, standard = np.arange(len(features)), whole
-    mask, variables = np.ones((loss.outputs, len(features)), dtype=bool), _among(plan.variables, features)
-    if variables is not None:
-        mask &= variables.at_quantiles(whole.centre)
+    left = descended(problem, plan, whole, _among(plan.variables, features), source)
+    if loss.outputs > 1:
+        at = left.path.landing.at
+        weights = Weights(np.where(left.kept, at.coef, 0.0), at.intercept)
+    else:
+        judges = judgement(plan, left)
+        pointing = in_known_direction(judges, left.kept[0])
+        weights = judged(judges, pointing, false_discovery_rates(judges, pointing), plan.false_discoveries)
+    return in_public_units(weights, left.standard, features[left.places], shape)
+
+
+class Descended(NamedTuple):
+    """What the last descent, along ``path``, was about: features at ``places`` among those that there were.
+
+    ``kept`` are the weights that are clear of noise, or else the largest one; ``curvature`` is None where none was
+    released, ``variables`` where none were declared.
+    """
+
+    path: Path
+    curvature: Curvature | None
+    places: NDArray[np.intp]
+    standard: Standard
+    variables: Variables | None
+    chances: NullChances
+    kept: NDArray[np.bool_]
+
+
+def descended(
+    problem: AnyProblem, plan: SelectRefitPlan, whole: Standard, variables: Variables | None, source: Source
+) -> Descended:
+    """Descend on all features, then on those that survive, and so on; ``whole`` is the standard of all.
+
+    Privacy
+    -------
+    Releases the gradients of all descents and the curvature, if one is planned.
+    """
+    loss, contributions, releases = problem.loss, plan.neighbours.contributions, plan.releases
+    places, standard, everything = np.arange(problem.n_features), whole, variables
+    mask = np.ones((loss.outputs, problem.n_features), dtype=bool)
+    if everything is not None:
+        mask &= everything.at_quantiles(whole.centre)
     at, traces, curvature = Weights(np.zeros(mask.shape), start_intercept(whole.rates)), list[Trace](), None
     for stage in releases.stages:
         used = np.flatnonzero(mask.any(axis=0))
         places, mask, standard = places[used], mask[:, used], standard.subset(used)
-        problem, variables = problem.subset(used), _among(plan.variables, features[places])
+        problem, variables = problem.subset(used), _among(everything, places)
         signs = None if variables is None else variables.signs
         descent = prepare_descent(loss, standard, mask, problem.n_rows, stage.pace, contributions, signs)
         path = noisy_descent(problem, standard, Weights(at.coef[:, used], at.intercept), descent, source)
@@ -80,13 +117,7 @@ def select_and_refit(problem: AnyProblem, plan: SelectRefitPlan, source: Source)
     chances = null_chances(traces, whole, plan.leaning, likely).at(places)
     kept = clear_of_noise(mask, standard, chances, variables)
     kept = kept if kept.any() else largest(ranked, mask, 1)
-    if loss.outputs > 1:
-        weights = Weights(np.where(kept, at.coef, 0.0), at.intercept)
-    else:
-        judges = judgement(plan, path, curvature, standard, variables, chances)
-        pointing = in_known_direction(judges, kept[0])
-        weights = judged(judges, pointing, false_discovery_rates(judges, pointing), plan.false_discoveries)
-    return in_public_units(weights, standard, features[places], shape)
+    return Descended(path, curvature, places, standard, variables, chances, kept)
 
 
 def guided_on(
@@ -210,27 +241,22 @@ class Judgement(NamedTuple):
     sizes: NDArray[np.intp] | None = None
 
 
-def judgement(
-    plan: SelectRefitPlan,
-    path: Path,
-    curvature: Curvature | None,
-    standard: Standard,
-    variables: Variables | None,
-    chances: NullChances,
-) -> Judgement:
-    """Return what the weights of the last descent, along ``path``, are judged by.
+def judgement(plan: SelectRefitPlan, left: Descended) -> Judgement:
+    """Return what the weights of the last descent are judged by.
 
     Privacy
     -------
     Post-processing.
     """
-    estimate = estimate_weights(path, curvature, standard, variables)
-    if curvature is None and variables is not None:
-        estimate = estimate.widened(len(set(variables.owners)))
-    covers = _COVERED.format("" if curvature is not None else _UNCORRELATED[variables is not None])
+    estimate = estimate_weights(left.path, left.curvature, left.standard, left.variables)
+    if left.curvature is None and left.variables is not None:
+        estimate = estimate.widened(len(set(left.variables.owners)))
+    covers = _COVERED.format("" if left.curvature is not None else _UNCORRELATED[left.variables is not None])
     whole = None if plan.variables is None or plan.features is None else plan.variables.subset(plan.features)
     sizes = None if whole is None else whole.sizes
-    return Judgement(estimate, standard, chances, plan.n_features, covers, plan.tells, variables, sizes)
+    return Judgement(
+        estimate, left.standard, left.chances, plan.n_features, covers, plan.tells, left.variables, sizes
+    )
 
 
 def judged(known: Judgement, kept: NDArray[np.bool_], rates: FloatArray, false_discoveries: float | None) -> Weights:

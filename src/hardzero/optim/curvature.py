@@ -1,8 +1,8 @@
-"""The curvature of the weighted loss in all directions of the kept features, released once for intervals.
+"""The curvature of the weighted loss in all directions of the kept features, released once in a fit.
 
 A gradient says how far the weights are from their optimum only together with the curvature, and how much noise moves
-them. How much sampling moves them, the products of the rows' gradients say, which are released beside it. Two classes
-only.
+them: it guides a descent's later steps, and standard errors are made of it. How much sampling moves weights, the
+products of the rows' gradients say, which are released beside it. Two classes only.
 """
 
 from __future__ import annotations
