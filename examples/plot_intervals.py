@@ -40,9 +40,9 @@ axes.legend()
 plt.show()
 
 # %%
-# In this fit, as in every other one, the largest weights are the least believable: few people have such a category,
-# so that the noise, which does not know how many there are, weighs most where it matters least. They still take part
-# in predictions; to leave them out, fit with `prune="reliable"`.
+# In this fit, whose seed was chosen to show it, the largest weights are the least believable: few people have such a
+# category, so that the noise, which does not know how many there are, weighs most where it matters least. They still
+# take part in predictions; to leave them out, fit with `prune="reliable"`.
 #
 # ## What the intervals do not cover
 # The model says it itself:
