@@ -75,7 +75,7 @@ class Guided:
 
     def __init__(self, guide: Guide, steps: int, allowed: Callable[[FloatArray], FloatArray]) -> None:
         self._guide, self._allowed = guide, allowed
-        self._turn, self._at = steps / _HELD_BACK, guide.start
+        self._turn = steps / _HELD_BACK
         self._keep_to(guide.start)
 
     def place(self) -> Weights:
