@@ -462,7 +462,7 @@ def test_predicting_a_table_without_a_column(folder):
 @pytest.mark.parametrize("wait", [0.0, 1.0])
 @pytest.mark.usefixtures("heeded_signals")
 def test_ctrl_c_leaves_nothing_behind(folder, wait):
-    write_people(folder / "people.csv", rows=400_000)
+    write_people(folder / "people.csv", rows=1_000_000)  # three seconds of work: it must not end before the signal
     before = files(folder)
     process = subprocess.Popen(
         [sys.executable, "-m", "hardzero", "fit", "people.csv", "--schema", "people.toml", "-o", "model.json"],

@@ -60,8 +60,8 @@ MUTANTS = (
         "directions-forgotten-in-the-end",
         "the last step undoes what the descent kept to",
         _REFIT,
-        "        pointing = in_known_direction(judges, kept[0])\n",
-        "        pointing = kept[0]\n",
+        "        pointing = in_known_direction(judges, left.kept[0])\n",
+        "        pointing = left.kept[0]\n",
         in_file(_OF_FIT, "test_curves_that_can_only_rise_do_not_fall"),
     ),
     Mutant(

@@ -64,6 +64,14 @@ def opened(request, browser, tmp_path_factory):
     return browser, PAGES[request.param]
 
 
+@pytest.fixture
+def unfolded(opened):
+    """The page with all that is folded away to be seen; tests may come in any order."""
+    opened[0].run(OPEN)
+    yield opened
+    opened[0].run(CLOSE)
+
+
 def test_the_console_stays_empty_and_nothing_is_loaded(opened):
     browser, _ = opened
     assert browser.console() == []
@@ -77,23 +85,20 @@ OPEN = "document.querySelectorAll('details').forEach(d => { d.open = true; })"
 CLOSE = OPEN.replace("true", "false")
 
 
-def test_chart_and_table_show_every_kept_feature(opened):
-    browser, model = opened
+def test_chart_and_table_show_every_kept_feature(unfolded):
+    browser, model = unfolded
     outputs = outputs_of(model)
-    browser.run(OPEN)
     bars = browser.run(BARS)
     assert len(bars) == sum(min(len(output.leading), 25) for output in outputs)
     assert min(bars) > 0
     names = browser.run(f"return [...document.querySelectorAll('{WEIGHTS} tbody th bdi')].map(e => e.textContent)")
     assert len(names) == sum(len(output.effects) for output in outputs)
     assert set(names) <= {feature.name for feature in model.features}
-    browser.run(CLOSE)
 
 
-def test_whiskers_lie_where_intervals_do(opened):
+def test_whiskers_lie_where_intervals_do(unfolded):
     """Their lines are as long as their intervals, on one scale with the bars."""
-    browser, model = opened
-    browser.run(OPEN)
+    browser, model = unfolded
     whiskers = f"[...document.querySelectorAll('{WEIGHTS} .whisker.over')]"
     drawn = browser.run(f"return {whiskers}.map(g => g.firstElementChild.getBBox().width)")
     known = [effect for output in outputs_of(model) for effect in output.leading if effect.certainty is not None]
@@ -101,7 +106,6 @@ def test_whiskers_lie_where_intervals_do(opened):
     for width, bar, effect in zip(drawn, browser.run(BARS), known, strict=False):
         low, high = effect.change_interval
         assert width / bar == pytest.approx((high - low) / abs(effect.change), rel=0.01)
-    browser.run(CLOSE)
 
 
 PICTURES = "return [...document.querySelectorAll('figure.variable')]"
@@ -134,17 +138,15 @@ def test_pictures_have_one_scale_and_stairs_are_as_high_as_their_levels(opened):
             assert heights[: len(within)] == pytest.approx(within, abs=0.1)
 
 
-def test_pictures_stay_within_their_frames(opened):
+def test_pictures_stay_within_their_frames(unfolded):
     """Text and drawings of a variable lie within its card, also where labels are tilted."""
-    browser, _ = opened
-    browser.run(OPEN)
+    browser, _ = unfolded
     outside = browser.run(
         f"{PICTURES}.flatMap(f => {{ const card = f.getBoundingClientRect(); "
         "return [...f.querySelectorAll('svg text, svg line:not(.curve)')].map(e => e.getBoundingClientRect())"
         ".filter(r => r.left < card.left - 1 || r.right > card.right + 1 || r.bottom > card.bottom + 1).length; })"
     )
     assert sum(outside) == 0
-    browser.run(CLOSE)
 
 
 def test_what_may_be_noise_is_folded_until_asked_for(opened):
@@ -154,8 +156,9 @@ def test_what_may_be_noise_is_folded_until_asked_for(opened):
     )
     uncertain = [effect for output in outputs_of(model) for effect in output.uncertain]
     assert browser.run(folded) == [False] * len(uncertain)
-    browser.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    assert browser.run(folded) == [True] * len(uncertain)  # and stays so: its contrast is looked at below
+    browser.run(OPEN)
+    assert browser.run(folded) == [True] * len(uncertain)
+    browser.run(CLOSE)
 
 
 def test_all_links_lead_somewhere_on_the_page(opened):
@@ -167,8 +170,8 @@ def test_all_links_lead_somewhere_on_the_page(opened):
         assert browser.run("return document.getElementById(arguments[0]) !== null", target[1:])
 
 
-def test_everything_has_a_name_and_headings_are_in_order(opened):
-    browser, _ = opened
+def test_everything_has_a_name_and_headings_are_in_order(unfolded):
+    browser, _ = unfolded
     for selector, role in (("figure > svg", ("image", "img")), ("table", ("table",)), (".scroll", ("region",))):
         found = [browser.accessible(element) for element in browser.find(selector)]
         assert found
@@ -184,16 +187,16 @@ def test_everything_has_a_name_and_headings_are_in_order(opened):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_is_readable(opened, scheme):
-    browser, _ = opened
+def test_text_is_readable(unfolded, scheme):
+    browser, _ = unfolded
     browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     background = browser.run("return getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(13, 18, 23)") is (scheme == "dark")
     assert browser.run(CONTRAST) == []
 
 
-def test_a_narrow_screen_needs_no_scrolling_to_the_side(opened):
-    browser, _ = opened
+def test_a_narrow_screen_needs_no_scrolling_to_the_side(unfolded):
+    browser, _ = unfolded
     browser.devtools("Emulation.setDeviceMetricsOverride", width=400, height=800, deviceScaleFactor=1, mobile=False)
     assert browser.run("return document.documentElement.scrollWidth") <= 400
     browser.devtools("Emulation.clearDeviceMetricsOverride")
