@@ -29,23 +29,29 @@ _WHOLE = 8
 
 @dataclass(frozen=True)
 class Constants:
-    """Seconds for each nonzero entry on one thread, of the way there and back, for each byte and each sum's noise."""
+    """Seconds for each nonzero entry on one thread, of the way there and back, for each byte and each sum's noise.
+
+    And, on one thread, for each entry of a row's part in the curvature.
+    """
 
     entry: float
     way: float
     byte: float
     noise: float
+    product: float
 
     @classmethod
     def measured(cls, cluster: dict[str, Any]) -> Constants:
         """From the section about clusters."""
         way = cluster["few"]["one worker"] - cluster["few"]["one thread"]
         wide = cluster["wide"]["one worker"] - cluster["wide"]["one thread"]
+        curved = cluster["curvature"]
         return cls(
             entry=cluster["many"]["one thread"] / (cluster["rows"] * NONZEROS),
             way=way,
             byte=max(wide - way, 0.0) / (2 * _WHOLE * (WIDE - FEATURES)),
             noise=cluster["noise"] / WIDE,
+            product=curved["seconds"] / (curved["rows"] * curvature_sums(curved["features"])),
         )
 
 
@@ -72,6 +78,19 @@ class Stage:
         return work + levels(workers) * constants.way + moved + self.features * constants.noise
 
 
+def curvature_sums(features: int) -> int:
+    """How many sums the curvature is: two symmetric matrices of the features and an intercept."""
+    return (features + 1) * (features + 2)
+
+
+def curvature_seconds(features: int, workers: int, constants: Constants) -> float:
+    """Rows on all threads, messages at each level, noise here."""
+    sums = curvature_sums(features)
+    work = ROWS * sums * constants.product / (workers * THREADS)
+    moved = levels(workers) * min(workers, FAN_IN) * _WHOLE * sums * constants.byte
+    return work + moved + sums * constants.noise
+
+
 def levels(workers: int) -> int:
     """How many messages follow one another on the way to the last worker."""
     deep = 1
@@ -85,53 +104,14 @@ def stages() -> list[Stage]:
     plan = plan_select_refit(Budget.asked(1.0, ROWS**-1.5), Neighbours.ZERO_OUT, ROWS, COLUMNS, 1)
     wide = [COLUMNS if plan.releases.screen is None else plan.releases.screen.kept]
     wide += [stage.kept for stage in plan.releases.stages[:-1]]
-    return [Stage(stage.pace.steps, features) for stage, features in zip(plan.releases.stages, wide, strict=True)]
+    return [Stage(stage.steps, features) for stage, features in zip(plan.releases.stages, wide, strict=True)]
 
 
 def text(records: dict[str, dict[str, Any]]) -> str:
     """The page."""
     cluster, scaling = records["cluster"]["results"], records["scaling"]["results"]
     constants, plan = Constants.measured(cluster), stages()
-    rows = [point["rows"] for point in scaling["steps"]["points"]]
-    per_row = [point["seconds"] / point["rows"] * 1e9 for point in scaling["steps"]["points"]]
-    found = table(
-        ["what", "measured"],
-        [
-            ["a step, for each nonzero entry, one thread", f"{constants.entry * 1e9:.2f} ns"],
-            [
-                f"a step, for each row of 50 numbers, {rows[0]:,} to {rows[-1]:,} rows",
-                f"{min(per_row):.0f} to {max(per_row):.0f} ns",
-            ],
-            ["the way to a worker and back, beside its work", f"{constants.way * 1e3:.1f} ms"],
-            ["a megabyte of a message", f"{constants.byte * 1e9:.2f} ms"],
-            ["noise for a million sums", time_text(constants.noise * 1e6)],
-        ],
-    )
-    moved = table(
-        ["steps", "features", "to each worker and back, a step", "noise here"],
-        [
-            [
-                str(stage.steps),
-                f"{stage.features:,}",
-                _bytes(stage.message),
-                time_text(stage.features * constants.noise),
-            ]
-            for stage in plan
-        ],
-    )
-    planned = table(
-        ["workers", "threads", *(f"a step on {stage.features:,}" for stage in plan), "all steps", "memory of each"],
-        [
-            [
-                str(workers),
-                str(workers * THREADS),
-                *(time_text(stage.seconds(workers, constants)) for stage in plan),
-                f"{sum(stage.steps * stage.seconds(workers, constants) for stage in plan) / 60:,.0f} min",
-                _bytes(ROWS * FILLED * (_ENCODED + _PACKED) / workers),
-            ]
-            for workers in WORKERS
-        ],
-    )
+    curved = plan[-1].features
     return f"""\
 # Scaling
 <!-- written by benchmarks/report.py from benchmarks/results: do not edit -->
@@ -150,7 +130,7 @@ Nothing in a step grows with the number of rows but the work of the workers, and
 the [benchmarks](benchmarks.md).
 
 ## Constants
-{found}
+{_found(constants, scaling)}
 
 From *Rows on a cluster* and *Many rows* in the [benchmarks](benchmarks.md): two processors that the scheduler, the
 workers and this process share. Machines with a network between them will have a longer way, which is next to nothing
@@ -160,17 +140,83 @@ beside the rows, and faster workers.
 {FILLED} nonzero entries a row, ε = 1, two classes. The steps are those that the main method plans for such a table,
 before any record is read:
 
-{moved}
+{_moved(plan, constants)}
+
+Once in the last of them come {curvature_sums(curved):,} sums for the curvature of its features,
+{_bytes(_WHOLE * curvature_sums(curved))} from each worker, with {time_text(curvature_sums(curved) * constants.noise)}
+of noise.
 
 With {THREADS} threads on each worker:
 
-{planned}
+{_planned(plan, constants)}
 
 Memory is {_ENCODED} bytes for each nonzero entry and about {_PACKED:g} more while a descent runs on all features. The
 time is that of sums, messages and noise; reading and encoding come before, once, at the speed of the disks. What does
-not shrink with more workers is the widest stage's noise and its messages, which end here. The plan is arithmetic, not
-a measurement: nobody has run this table.
+not shrink with more workers is the widest stage's noise and its messages, which end here. The curvature takes longest
+with few workers: it multiplies every pair of the kept features in every row, zeros too. Keeping fewer
+(`max_features`) helps, with the square. The plan is arithmetic, not a measurement: nobody has run this table.
 """
+
+
+def _found(constants: Constants, scaling: dict[str, Any]) -> str:
+    """What was measured."""
+    rows = [point["rows"] for point in scaling["steps"]["points"]]
+    per_row = [point["seconds"] / point["rows"] * 1e9 for point in scaling["steps"]["points"]]
+    return table(
+        ["what", "measured"],
+        [
+            ["a step, for each nonzero entry, one thread", f"{constants.entry * 1e9:.2f} ns"],
+            [
+                f"a step, for each row of 50 numbers, {rows[0]:,} to {rows[-1]:,} rows",
+                f"{min(per_row):.0f} to {max(per_row):.0f} ns",
+            ],
+            ["the curvature, for each of its sums and each row, one thread", f"{constants.product * 1e9:.3f} ns"],
+            ["the way to a worker and back, beside its work", f"{constants.way * 1e3:.1f} ms"],
+            ["a megabyte of a message", f"{constants.byte * 1e9:.2f} ms"],
+            ["noise for a million sums", time_text(constants.noise * 1e6)],
+        ],
+    )
+
+
+def _moved(plan: list[Stage], constants: Constants) -> str:
+    """What moves in a step of each descent."""
+    return table(
+        ["steps", "features", "to each worker and back, a step", "noise here"],
+        [
+            [
+                str(stage.steps),
+                f"{stage.features:,}",
+                _bytes(stage.message),
+                time_text(stage.features * constants.noise),
+            ]
+            for stage in plan
+        ],
+    )
+
+
+def _planned(plan: list[Stage], constants: Constants) -> str:
+    """How long it would take."""
+    return table(
+        [
+            *("workers", "threads", *(f"a step on {stage.features:,}" for stage in plan)),
+            *("all steps", "the curvature", "memory of each"),
+        ],
+        [
+            [
+                str(workers),
+                str(workers * THREADS),
+                *(time_text(stage.seconds(workers, constants)) for stage in plan),
+                _minutes(sum(stage.steps * stage.seconds(workers, constants) for stage in plan)),
+                _minutes(curvature_seconds(plan[-1].features, workers, constants)),
+                _bytes(ROWS * FILLED * (_ENCODED + _PACKED) / workers),
+            ]
+            for workers in WORKERS
+        ],
+    )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:,.0f} min"
 
 
 def _bytes(size: float) -> str:

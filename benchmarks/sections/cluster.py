@@ -24,6 +24,7 @@ from hardzero import kernels
 from hardzero.backends.cluster import scattered
 from hardzero.data.bounded import BoundedData, Bounds
 from hardzero.data.stacked import StackedData
+from hardzero.optim.curvature import weighted_products
 from hardzero.optim.descent import Pace, descent_rows, prepare_descent, weighted_sums
 from hardzero.optim.frank_wolfe import Weights
 from hardzero.optim.losses import Logistic
@@ -35,6 +36,7 @@ from hardzero.privacy.randomness import SystemSource
 TITLE = "Rows on a cluster"
 ROWS, FEATURES, NONZEROS = 10_000_000, 1_000, 5
 FEW_ROWS, WIDE = 1_000, 1_000_000
+CURVED_ROWS, CURVED = 16_384, 2_000
 FILE_ROWS = 10_000_000
 
 
@@ -100,6 +102,7 @@ def measure(setting: Setting, progress: Progress) -> Results:
         "few": _timed(Size(FEW_ROWS, FEATURES), setting.slice, max(setting.rounds, 2), progress),
         "wide": _timed(Size(FEW_ROWS, WIDE, parts=2), setting.slice, 1, progress),
         "noise": _noise(setting.slice),
+        "curvature": _curvature(max(CURVED_ROWS // setting.shrink, 64), setting.slice),
     }
     with tempfile.TemporaryDirectory() as folder:
         results["file"] = _file(Path(folder), max(FILE_ROWS // setting.shrink, 1_000), progress)
@@ -110,6 +113,15 @@ def _noise(budget: float) -> float:
     """Seconds of the noise of a step with very many features, which is drawn here and not by a worker."""
     sums, source = Sensitive(np.zeros(WIDE, dtype=np.int64)), SystemSource()
     return fastest(lambda: gaussian(sums, 2**30, source), budget)
+
+
+def _curvature(rows: int, budget: float) -> Results:
+    """Seconds of the curvature's pass over some rows with many features, on one thread."""
+    problem, ones = part(Size(rows, CURVED, parts=1), 0), np.ones(CURVED)
+    standard = Standard(0.005 * ones, 0.07 * ones, 0.005 * ones, 0.0, np.array([0.5]))
+    at = Weights(np.zeros((1, CURVED)), np.zeros(1))
+    taken = fastest(lambda: weighted_products(problem, standard, at, 30.0, 100.0, 2**20), budget)
+    return {"rows": rows, "features": CURVED, "seconds": taken}
 
 
 def _timed(size: Size, budget: float, rounds: int, progress: Progress) -> dict[str, float]:
@@ -229,7 +241,7 @@ def page(results: Results) -> str:
             (f"{FEW_ROWS:,}", WIDE, results["wide"]),
         )
     ]
-    file = results["file"]
+    file, curved = results["file"], results["curvature"]
     peaks = file["two workers"]["peak"]
     files = [
         ["here", f"{file['here']['seconds']:.0f} s", f"{file['here']['peak'] / 1e9:.1f} GB"],
@@ -246,6 +258,9 @@ steps, every way alone on the machine, in turn. With few rows nothing is left bu
 eight parts where nothing else is said; each part is summed by itself.
 
 {table(["rows", "features", *ways], steps)}
+
+The curvature is summed once in a fit, over rows written out in full: {curved["rows"]:,} rows with
+{curved["features"]:,} features take one thread {time_text(curved["seconds"])}.
 
 `hardzero fit` of a Parquet file of {file["rows"]:,} rows and 50 numbers, with 20 row groups or so: from the start of
 the command to its end, and memory at its peak, of the command or of each worker. The model files are

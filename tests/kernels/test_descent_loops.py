@@ -210,13 +210,18 @@ def test_sums_in_one_pass_are_those_of_several(n_rows, n_features, density, outp
 
 # --- Codes --------------------------------------------------------------------------------------------------------
 
-margins = st.floats(-50, 50) | st.sampled_from([0.0, -0.0, 1e-300, 60.0, -60.0, 800.0, -800.0, 1e300, -1e300])
+# Where classes are in doubt, a row's weight and its label matter: a third of the margins are drawn there.
+margins = (
+    st.floats(-4, 4)
+    | st.floats(-50, 50)
+    | st.sampled_from([0.0, -0.0, 1e-300, 60.0, -60.0, 800.0, -800.0, 1e300, -1e300])
+)
 lengths = st.floats(0, 1e4) | st.sampled_from([0.0, 5e-324, 1e-300, 1e300])
 
 
 @st.composite
 def rows_to_weigh(draw):
-    outputs = draw(st.sampled_from([1, 2, 3, 7, 8, 9, 16, 20, 128, 130]))
+    outputs = draw(st.just(1) | st.sampled_from([2, 3, 7, 8, 9, 16, 20, 128, 130]))
     n_rows = draw(st.sampled_from([1, 2, 63, 64, 65]) | st.integers(1, 40))  # several classes go by 64 rows
     rng = np.random.default_rng(draw(seeds))
     pool = np.array(draw(st.lists(margins, min_size=4, max_size=30)))
