@@ -27,18 +27,30 @@ def schema_with(*charges):
     return Schema((Numeric("age", 0, 100), Numeric("debt", 0, 10)), Target("y", ("no", "yes"), "yes"), bounds=charges)
 
 
-def fitted(kind=SparsePrivateLogisticRegression, **options):
+def fitted(kind=SparsePrivateLogisticRegression, groups=None, **options):
     rng = np.random.default_rng(0)
     table = {"age": rng.uniform(0, 100, 500), "debt": rng.uniform(0, 10, 500)}
     encoder = SchemaEncoder(schema_with())
     X = encoder.transform(table)
     y = np.where(table["age"] > 50, "yes", "no")
-    return kind(bounds=encoder.bounds, classes=["no", "yes"], **options).fit(X, y)
+    return kind(bounds=encoder.bounds, classes=["no", "yes"], **options).fit(X, y, **({} if groups is None else {"groups": groups}))
 
 
 @pytest.fixture(scope="module")
 def estimator():
     return fitted(epsilon=1.0, delta=1e-6)
+
+
+def test_a_guarantee_for_persons_never_counts_bounds_that_single_rows_were_charged_for():
+    persons = fitted(epsilon=1.0, delta=1e-6, groups=np.arange(500) // 20)
+    assert persons.privacy_.unit == "person"
+    with pytest.raises(SchemaError, match="guarantee for persons"):
+        FittedModel.from_estimator(persons, schema_with(CHARGE))
+    alone = FittedModel.from_estimator(persons, schema_with())
+    claimed = json.loads(alone.to_json())
+    claimed["schema"] = schema_with(CHARGE).to_dict()
+    with pytest.raises(ModelFileError, match="bounds"):
+        FittedModel.from_json(json.dumps(claimed))
 
 
 def test_the_statement_is_that_of_both_together(estimator):

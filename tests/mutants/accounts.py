@@ -344,7 +344,7 @@ MUTANTS = (
         "the number of rows of each class, for convenience",
         "estimators/_classifier.py",
         "        self.classes_ = classes\n",
-        "        self.classes_ = classes\n        self.class_count_ = np.unique(y, return_counts=True)[1]\n",
+        "        self.classes_ = classes\n        self.class_count_ = np.unique(targets, return_counts=True)[1]\n",
         (replayed(SELECT_REFIT),),
     ),
     Mutant(

@@ -383,3 +383,10 @@ def test_more_budget_means_less_noise():
     etas = [accounting.selection_eta(Budget(epsilon, 1e-6), 100) for epsilon in (0.1, 1, 10)]
     assert etas == sorted(etas)
     assert accounting.selection_eta(Budget(1, 1e-3), 100) > accounting.selection_eta(Budget(1, 1e-9), 100)
+
+
+@pytest.mark.parametrize("selections", [(), (Selection(0.05, "a choice"),)], ids=["gaussian", "with a selection"])
+def test_the_least_delta_that_can_be_asked_for_has_an_account(selections):
+    asked = Budget.asked(1.0, 1e-100)
+    events = (*selections, GaussianRelease("sums", 30.0))
+    assert 0.1 < accounting.spent(events, asked.delta).epsilon < 2.0

@@ -29,7 +29,7 @@ def test_epsilon_that_is_no_budget_is_refused_by_name(epsilon):
         Budget.asked(epsilon, 1e-5)
 
 
-@pytest.mark.parametrize("delta", [0, -0.1, 1, 1.5, np.nan])
+@pytest.mark.parametrize("delta", [0, -0.1, 1, 1.5, np.nan, 1e-300, 5e-324])
 def test_delta_outside_the_open_interval_is_refused_by_name(delta):
     with pytest.raises(ValueError, match="delta"):
         Budget.asked(1.0, delta)

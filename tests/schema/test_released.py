@@ -1,6 +1,7 @@
 """Columns whose range is private, and what a schema remembers of bounds that were released."""
 
 import copy
+import dataclasses
 
 import pytest
 
@@ -81,6 +82,15 @@ def test_what_is_wrong_with_a_private_range_is_named(entry, place, message):
 def test_only_numbers_have_a_range(kind):
     with pytest.raises(SchemaError, match="is for columns of the type 'numeric'"):
         Schema.from_dict(private(type=kind))
+
+
+def test_bounds_of_single_rows_are_no_part_of_a_schema_of_persons():
+    # Whoever has twenty rows moved the release by twenty of them: its cost says nothing of persons.
+    with pytest.raises(SchemaError, match=r"bounds: were released from single rows.*guarantee for persons") as caught:
+        Schema.from_dict({**charged(), "person": {"column": "id"}})
+    assert caught.value.path == ("bounds",)
+    with pytest.raises(SchemaError, match="guarantee for persons"):
+        dataclasses.replace(Schema.from_dict(charged()), person="id")
 
 
 def test_a_charge_is_read_as_it_was_written():

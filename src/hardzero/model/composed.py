@@ -11,7 +11,7 @@ from ..privacy import accounting
 from ..privacy.events import GaussianRelease
 from ..schema.columns import Schema
 from ..schema.fields import SchemaError, listed
-from ..schema.released import BoundsCharge
+from ..schema.released import OF_SINGLE_ROWS, BoundsCharge
 from .statement import PrivacyStatement
 
 S = TypeVar("S", bound=PrivacyStatement)
@@ -32,7 +32,8 @@ def with_released_bounds(statement: S, schema: Schema | None) -> S:
     Raises
     ------
     SchemaError
-        The bounds were released under another relation, or cost more than the schema says.
+        The bounds were released under another relation, from single rows while the statement is about persons, or
+        cost more than the schema says.
 
     Privacy
     -------
@@ -41,6 +42,8 @@ def with_released_bounds(statement: S, schema: Schema | None) -> S:
     charges = () if schema is None else schema.bounds
     if not charges:
         return statement
+    if statement.unit == "person":
+        raise SchemaError(OF_SINGLE_ROWS, ("bounds",))
     if math.isfinite(statement.epsilon):
         refuse_other_relation(charges, statement.neighbours.value)
     events = (*(event_of(charge) for charge in charges), *statement.events)
@@ -66,7 +69,8 @@ def includes_released_bounds(statement: PrivacyStatement, schema: Schema | None)
     charges = () if schema is None else schema.bounds
     stamped = statement.seeded or not any(charge.seeded for charge in charges)
     events = tuple(bounds_event(len(charge.columns), charge.noise) for charge in charges)
-    return stamped and statement.events[: len(charges)] == events
+    honest = stamped and (statement.unit == "row" or not charges)
+    return honest and statement.events[: len(charges)] == events
 
 
 def bounds_event(columns: int, noise: float) -> GaussianRelease:

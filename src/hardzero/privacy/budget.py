@@ -8,6 +8,8 @@ import numbers
 from dataclasses import dataclass
 from typing import assert_never
 
+_LEAST_DELTA = 1e-100  # far below any use; accounting divides by δ, and leaves the range of doubles much further down
+
 
 class Neighbours(enum.Enum):
     """Which two data sets must be hard to tell apart.
@@ -80,10 +82,10 @@ class Budget:
                 raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
         if not (epsilon > 0 and math.isfinite(epsilon)):
             raise ValueError(f"epsilon must be a finite number above 0 (1.0 is usual), got {epsilon!r}")
-        if not 0 < delta < 1:
+        if not _LEAST_DELTA <= delta < 1:
             raise ValueError(
-                f"delta must lie strictly between 0 and 1 and well below 1/n, got {delta!r}; "
-                "delta = 1 would mean no noise at all"
+                f"delta must lie strictly between 0 and 1, at {_LEAST_DELTA:g} or above and well below 1/n, got "
+                f"{delta!r}; delta = 1 would mean no noise at all"
             )
         return cls(float(epsilon), float(delta))
 

@@ -29,7 +29,7 @@ from .kinds import (
     Unbounded,
     UsedColumn,
 )
-from .released import BoundsCharge, charges_to_dict, parse_charges
+from .released import OF_SINGLE_ROWS, BoundsCharge, charges_to_dict, parse_charges
 from .target import TARGET_KEYS, NumericTarget, Target, parse_target
 
 __all__ = [
@@ -90,6 +90,10 @@ class Schema:
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "?")
     person: str | None = None
     bounds: tuple[BoundsCharge, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.person is not None and self.bounds:
+            raise SchemaError(OF_SINGLE_ROWS, ("bounds",))
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:

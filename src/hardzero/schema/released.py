@@ -12,6 +12,11 @@ from .fields import Path, SchemaError
 _NEEDED = ("columns", "epsilon", "delta", "neighbours", "noise", "rows", "seeded")
 _RECEIPT = ("dataset", "entry", "hash")
 _RELATIONS = ("zero-out", "replace-one", "add-remove")
+OF_SINGLE_ROWS = (
+    "were released from single rows, and whoever had many of them is not protected by what that cost: it cannot be "
+    "part of a guarantee for persons; write lower and upper that are public knowledge, and leave the charge out"
+)
+"""Why charges and persons do not go together."""
 
 
 @dataclass(frozen=True)
