@@ -22,6 +22,7 @@ from scipy.stats import binom
 from hardzero.reproduce.rows import read
 
 PAGE = Path(__file__).parent.parent / "docs" / "reliability.md"
+_OF_LEVELS = ("share", "error", "held", "reliable")
 OFTEN = 0.5
 """The worst weight is looked for among those that are reliable in at least this share of the fits."""
 
@@ -207,6 +208,24 @@ def limits(path: Path) -> Content:
     return head, body
 
 
+def levels(path: Path) -> Content:
+    """Levels of reliable curves by how many records have them; below one in a thousand the target is not known."""
+    sizes = {"3 % or more": (0.03, 1.0), "1 to 3 %": (0.01, 0.03), "0.1 to 1 %": (0.001, 0.01)}
+    head = ["n", "ε", "seeds", "all levels", *(f"{name} of the records" for name in sizes)]
+    body = []
+    for (n_rows, epsilon), rows in grouped(path, _rows_and_epsilon).items():
+        share, error, held, reliable = (np.concatenate([row[part] for row in rows]) for part in _OF_LEVELS)
+        known = (reliable == 1) & (share >= min(low for low, _ in sizes.values()))
+        within = [known & (share >= low) & (share < high) for low, high in sizes.values()]
+        cells = [f"{100 * held[on].mean():.1f} % of {on.sum()} (s.e. {np.median(error[on]):.2f})" for on in within]
+        body.append([f"{n_rows:,}", f"{epsilon:g}", str(len(rows)), f"{100 * held[known].mean():.1f} %", *cells])
+    return head, body
+
+
+def _rows_and_epsilon(data: str, epsilon: float, code: str) -> Key:
+    return int(data.partition("n=")[2]), epsilon
+
+
 TABLES: Tables = {
     "nulls": _made("nulls", nulls),
     "slope": _made("slope", slope),
@@ -214,6 +233,7 @@ TABLES: Tables = {
     "agreement": _made("agreement", agreement),
     "coverage": _made("coverage", coverage),
     "cells": _made("coverage", cells),
+    "levels": _made("levels", levels),
     "stability": _made("stability", stability),
 }
 

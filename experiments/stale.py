@@ -27,6 +27,7 @@ import others
 import persons
 import planner
 import reliability
+import reliability_levels
 import reliability_limits
 import select_refit
 import tuning
@@ -55,6 +56,7 @@ def works() -> dict[str, Work]:
     for study in reliability.STUDIES:
         files[f"reliability-{study}.jsonl"] = partial(reliability.work, study)
     files[reliability_limits.FILE] = reliability_limits.work
+    files[reliability_levels.FILE] = reliability_levels.work
     for study in additive.DATA:
         files[f"additive-{study}.jsonl"] = files[f"additive-{study}-tuning.jsonl"] = partial(additive.work, study)
     for study, (_, work) in evaluation.STUDIES.items():

@@ -248,7 +248,7 @@ def test_a_table_of_real_effects_alone_can_be_planned():
 
 @pytest.mark.parametrize(("n_rows", "n_features", "guided"), [(300, 20, False), (300, 4, True), (30_000, 20, True)])
 def test_rehearsals_take_the_steps_that_were_announced(n_rows, n_features, guided):
-    """Three descents, one of which the second half is guided, and three of which the last is."""
+    """Three descents without guided steps; one, half of it guided; and three, the last of them guided."""
     table, terms, heard = PlainTable(n_features), Terms(n_rows, 2.0), []
     stages = terms.plan(table).releases.stages
     assert (len(stages), stages[-1].guided > 0) == (1 if n_features == 4 else 3, guided)

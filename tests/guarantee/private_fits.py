@@ -49,11 +49,20 @@ VARIABLES = Variables(  # of all kinds; the last but one can only rise, and few 
     (0, 0, 0, 0, -1, 1, 1, 1, 1, 1, 0, 0, 0, 0),
     (0, 0, 0, 3, 0),
 )
+FREE = Variables(  # the same without curves and directions, so that a curvature may guide
+    ("number", "categories", "other", "rest"),
+    ("number", "categories", "number", "number"),
+    (0, 1, 1, 1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3),
+    (0,) * 14,
+)
+DIRECTED = Variables(FREE.names, FREE.kinds, FREE.owners, (1, 0, 0, 0, -1, *(0,) * 9))
 LABELS = tuple("aabbccddeeffgg")
 CASES = [
     Case(SELECT_REFIT),
     Case(SELECT_REFIT, 2, parameters={"variables": VARIABLES, "max_variables": 3}),
     Case(SELECT_REFIT, 2, parameters={"variables": VARIABLES, "epsilon": 50.0, "prune": "reliable"}),
+    Case(SELECT_REFIT, 2, parameters={"variables": FREE, "epsilon": 50.0}),
+    Case(SELECT_REFIT, 2, parameters={"variables": DIRECTED, "epsilon": 50.0}),
     Case(SELECT_REFIT, 3, parameters={"variables": LABELS, "max_variables": 2}),
     Case(SELECT_REFIT, 3),
     Case(SELECT_REFIT, 2, 400),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from hardzero.data.variables import Variables
 from hardzero.methods import evidence, inference
 from hardzero.methods.evidence import Trace, likely_chances, null_chances, possible_spreads
 from hardzero.methods.inference import Estimate, estimate_weights, guide, q_values
@@ -513,6 +514,32 @@ def test_noise_of_the_slopes_forgotten_is_noticed():
     assert covered / 200 < 0.85
 
 
+# --- Spreads that are not known ------------------------------------------------------------------------------------
+
+
+def without_curvature(spread, variance_error, noise=300.0):
+    """Standard errors where no curvature was released, of features that spread so much, as far as is known."""
+    at = np.append(np.full(SIZE, 0.3), 0.0)
+    standard = standard_of(np.full(SIZE, spread), error=variance_error)
+    path = landing_path(at, np.zeros(SIZE + 1), noise, bend=2000.0)
+    return estimate_weights(path, None, standard).errors
+
+
+def test_a_spread_that_is_known_widens_nothing():
+    noise, prior = 300.0**2 / 40, 1 / (2 * 0.3**2)
+    expected = 1 / np.sqrt(2000.0**2 / (noise + 2000.0) + prior)
+    assert without_curvature(1.0, 1e-4) == pytest.approx(expected, rel=0.01)
+
+
+def test_where_a_feature_may_be_the_same_in_all_rows_its_weight_is_hardly_known():
+    """By the mean of the spreads that it may have the slope would tell a weight twice as well."""
+    sure, unsure = without_curvature(0.4, 1e-4), without_curvature(0.0, 0.5)
+    heights = 2000.0 * possible_spreads(standard_of(np.zeros(SIZE), error=0.5))
+    assert heights.mean() == pytest.approx(800.0, rel=0.05)  # that of the features that are known to spread by 0.4
+    assert np.all(unsure > 2 * sure)
+    assert np.all(unsure < math.sqrt(2) * 0.3)  # no more than the prior
+
+
 # --- Guided steps ---------------------------------------------------------------------------------------------------
 
 
@@ -525,7 +552,7 @@ def guided_from(at, matrix, optimum, *, error=1e-3, noise=1e-3, steps=60):
         None,
         steps,
     )
-    walk = Guided(told, steps, lambda coef: coef)
+    walk = Guided(told, steps)
     for _ in range(steps):
         place = np.append(walk.place().coef[0], walk.place().intercept)
         slope = matrix @ (place - optimum)
@@ -544,6 +571,27 @@ def test_guided_steps_begin_at_the_estimate_and_lead_to_the_optimum():
     np.testing.assert_allclose(told.start, estimate.mean)
     np.testing.assert_array_equal(told.home, at)
     np.testing.assert_allclose(end, optimum, atol=1e-4)
+
+
+def test_a_guide_is_what_the_proof_says():
+    """Features correlate, the way is not short, and nothing is negligible: gradients' noise, doubt, prior."""
+    rng, steps, noise = np.random.default_rng(12), 40, 3_000.0
+    at = np.append(rng.normal(size=SIZE), 0.4)
+    matrix = curved(2000.0, 0.6)
+    curvature = with_noise(rng, matrix, 200.0)
+    path, standard = landing_path(at, matrix @ rng.normal(size=SIZE + 1), noise, count=8), standard_of(np.ones(SIZE))
+    known = Variables(("a",), ("categories",), (0,) * SIZE, (0,) * SIZE)
+    told = guide(path, curvature, standard, known, steps)
+    start = estimate_weights(path, curvature, standard, known).mean
+    correlations = np.eye(SIZE + 1)
+    correlations[:-1, :-1] = known.correlations(standard.centre)
+    H, D = inference._believed_curvature(path, curvature, standard, correlations)
+    P = np.diag(np.append(np.full(SIZE, 1 / max(0.5 * np.mean(at[:-1] ** 2), 0.01)), 0.0))
+    inverse = np.diag(1 / (noise**2 / steps + D @ (start - at) ** 2))
+    C = np.linalg.inv(H @ inverse @ H + P)
+    np.testing.assert_allclose(told.start, start)
+    np.testing.assert_allclose(told.gain, C @ H @ inverse, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(told.pull, C @ P, rtol=1e-6, atol=1e-12)
 
 
 def test_in_directions_that_noise_hides_guided_steps_stay_at_home():

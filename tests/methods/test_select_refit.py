@@ -376,6 +376,20 @@ def test_a_fit_makes_the_releases_of_its_plan_and_no_others(loss, epsilon):
     assert 1 <= np.count_nonzero(weights.coef) <= stages[-1].kept
 
 
+@pytest.mark.parametrize("layout", ["plain", "curvature", "one descent"])
+def test_what_is_judged_is_where_guided_steps_landed_or_else_the_last_ones(layout, monkeypatch):
+    epsilon, n, p = LAYOUTS[layout]
+    plan = plan_select_refit(Budget(epsilon, 1e-6), Neighbours.ZERO_OUT, n, p, 1)
+    X, y = np.random.default_rng(18).uniform(-1, 1, size=(n, p)), np.arange(n) % 2
+    judged, judge = [], select_refit.judgement
+    monkeypatch.setattr(select_refit, "judgement", lambda plan, left: judged.append(left) or judge(plan, left))
+    select_and_refit(problem_of(Logistic(), X, y), plan, SeededSource(19))
+    (path,), refit = [left.path for left in judged], plan.releases.stages[-1]
+    assert (refit.guided > 0) == (layout != "plain")
+    assert (path.steps, path.landing.steps) == (refit.steps, refit.landing_steps)
+    assert refit.landing_steps == (refit.guided or math.floor(refit.pace.steps * refit.pace.tail))
+
+
 def calls_of(problem, plan):
     """Every use of a mechanism in a fit, its kind and its noise or range, in the order of time."""
     with taped() as tape:

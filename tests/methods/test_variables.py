@@ -284,10 +284,13 @@ def test_fewer_cut_points_take_part_where_the_budget_is_small(n_rows, expected):
     assert plan.spent <= plan.budget
 
 
-@pytest.mark.parametrize(("kind", "guided"), [("steps", False), ("number", True), ("categories", True)])
-def test_curves_are_not_guided_by_a_curvature(kind, guided):
-    """Their steps correlate too much; it is released all the same, after the last descent."""
-    known = Variables(("a", "b", "c"), (kind, "number", "number"), (0,) * 8 + (1, 2), (0,) * 10)
+@pytest.mark.parametrize(
+    ("kind", "sign", "guided"),
+    [("steps", 0, False), ("number", 0, True), ("categories", 0, True), ("number", 1, False), ("number", -1, False)],
+)
+def test_curves_and_known_directions_are_not_guided_by_a_curvature(kind, sign, guided):
+    """Cuts correlate too much, and guided steps know no signs; it is released all the same, after the refit."""
+    known = Variables(("a", "b", "c"), (kind, "number", "number"), (0,) * 8 + (1, 2), (0,) * 9 + (sign,))
     plan = plan_select_refit(Budget(1.0, 1e-6), Neighbours.ZERO_OUT, 100_000, 10, 1, variables=known)
     assert plan.releases.curvature_noise is not None
     assert (plan.releases.stages[-1].guided > 0) == guided

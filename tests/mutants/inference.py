@@ -120,6 +120,24 @@ MUTANTS = (
         in_file("methods/test_inference", "test_a_way_that_noise_hides_is_counted"),
     ),
     Mutant(
+        "spreads-taken-for-known",
+        "weights of features that are hardly ever set seem as sure as their mean spread would make them",
+        _INFERENCE,
+        "np.append(np.sqrt(np.maximum(wider, 1.0)), 1.0)",
+        "np.ones(len(wider) + 1)",
+        in_file(
+            "methods/test_inference", "test_where_a_feature_may_be_the_same_in_all_rows_its_weight_is_hardly_known"
+        ),
+    ),
+    Mutant(
+        "home-forgotten",
+        "in directions that noise hides guided steps go anywhere",
+        _INFERENCE,
+        "return Guide(start, rest.at, covariance @ gain, covariance * prior)",
+        "return Guide(start, rest.at, covariance @ gain, 0.0 * covariance)",
+        in_file("methods/test_inference", "test_a_guide_is_what_the_proof_says"),
+    ),
+    Mutant(
         "guided-by-noise",
         "steps follow directions that noise hides",
         _INFERENCE,

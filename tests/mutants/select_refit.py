@@ -421,6 +421,32 @@ MUTANTS = (
         in_file("optim/test_walks", "test_noise_of_single_gradients_counts_for_little"),
     ),
     Mutant(
+        "guided-steps-thrown-away",
+        "the fit lands where it was before the curvature guided it",
+        _DESCENT,
+        "            later.landing,\n",
+        "            self.landing,\n",
+        in_file(
+            "methods/test_select_refit", "test_what_is_judged_is_where_guided_steps_landed_or_else_the_last_ones"
+        ),
+    ),
+    Mutant(
+        "known-directions-guided",
+        "steps end where the others would be if a weight of the wrong sign were free",
+        _PLAN,
+        'not ("steps" in variables.kinds or any(variables.signs))',
+        '"steps" not in variables.kinds',
+        in_file("methods/test_variables", "test_curves_and_known_directions_are_not_guided_by_a_curvature"),
+    ),
+    Mutant(
+        "no-numbers-not-refused",
+        "NaN as an intercept: codes of any size, and a record moves sums without bound",
+        _DESCENT,
+        "if not (np.isfinite(at.coef).all() and np.isfinite(at.intercept).all()):",
+        "if not np.isfinite(at.coef).all():",
+        in_file("optim/test_descent", "test_no_gradient_is_asked_for_where_weights_are_no_numbers"),
+    ),
+    Mutant(
         "momentum-beyond-what-is-allowed",
         "weights of a declared sign leave it on the way",
         "optim/walks.py",

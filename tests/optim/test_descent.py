@@ -368,6 +368,36 @@ def test_a_path_is_the_sums_of_what_was_released_and_where(loss, tail):
         assert told.intercept == pytest.approx(np.mean([part.intercept for part in parts[-count:]], axis=0))
 
 
+def test_two_descents_one_after_the_other_are_one_path_that_lands_where_the_later_one_does():
+    loss, rng = Logistic(), np.random.default_rng(8)
+    X, y = rng.uniform(-1, 1, size=(500, 4)), rng.integers(0, 2, size=500)
+    standard, start = standard_of(np.zeros(4), np.full(4, 0.6)), Weights(np.ones((1, 4)), np.zeros(1))
+    plan = prepare_descent(loss, standard, np.ones((1, 4), dtype=bool), 500, Pace(11, 1.0, 0.5), 1)
+    first = noisy_descent(problem_of(loss, X, y), standard, start, plan, SeededSource(0))
+    later = noisy_descent(problem_of(loss, X, y), standard, first.landing.at, plan.onwards(7), SeededSource(1))
+    both = first.then(later)
+    assert (first.landing.steps, later.landing.steps, both.steps) == (5, 7, 18)
+    assert both.landing is later.landing
+    assert both.noise == first.noise == later.noise
+    for sums in ("places", "slopes", "squares", "products"):
+        assert getattr(both, sums) == pytest.approx(getattr(first, sums) + getattr(later, sums))
+    assert both.bend == pytest.approx((11 * first.bend + 7 * later.bend) / 18)
+
+
+@every_loss
+@pytest.mark.parametrize("lost", ["coef", "intercept"])
+def test_no_gradient_is_asked_for_where_weights_are_no_numbers(loss, lost):
+    """A row's part is short at every place, but not at none: NaN as a whole number can be as large as any."""
+    X, y = np.ones((20, 2)), np.arange(20) % 2
+    standard = standard_of(np.zeros(2), np.ones(2), rates=np.full(loss.outputs, 1 / 3))
+    at = {"coef": np.zeros((loss.outputs, 2)), "intercept": np.zeros(loss.outputs)}
+    at[lost].flat[-1] = np.nan
+    plan = prepare_descent(loss, standard, np.ones((loss.outputs, 2), dtype=bool), 20, ONCE, 1)
+    with recording() as heard, pytest.raises(FloatingPointError, match="larger epsilon"):
+        noisy_descent(problem_of(loss, X, y), standard, Weights(**at), plan, SeededSource(0))
+    assert not heard.sums
+
+
 def test_own_weights_are_what_slopes_of_several_classes_rise_with():
     """κ·s·(own weight) is the slope at small weights: hardly any noise, and classes without any signal."""
     loss, rng, n = Softmax(3), np.random.default_rng(0), 200_000

@@ -63,6 +63,10 @@ class Estimate:
         share = _UNKNOWN_CORRELATION**2 * (variables - 1)
         return replace(self, covariance=self.covariance * (1 + share))
 
+    def stretched(self, factors: FloatArray) -> Estimate:
+        """Return the law with standard errors that many times as large, the intercept's among them."""
+        return replace(self, covariance=self.covariance * np.outer(factors, factors))
+
     def keeping(self, kept: NDArray[np.bool_]) -> Estimate:
         """Return the law of the weights in ``kept``, and the intercept, given that all others are zero."""
         inside, outside = np.append(kept, True), np.append(~kept, False)
@@ -86,7 +90,9 @@ def estimate_weights(
     -------
     Post-processing.
     """
-    return _estimated(_at_rest(path, curvature, standard, variables), curvature)
+    rest = _at_rest(path, curvature, standard, variables)
+    estimate = _estimated(rest, curvature)
+    return estimate if curvature is not None else estimate.stretched(_by_possible_spreads(rest, path, standard))
 
 
 def guide(path: Path, curvature: Curvature, standard: Standard, variables: Variables | None, steps: int) -> Guide:
@@ -145,9 +151,26 @@ def _estimated(rest: _AtRest, curvature: Curvature | None) -> Estimate:
     return Estimate(rest.at + step, (covariance + covariance.T) / 2)
 
 
+def _by_possible_spreads(rest: _AtRest, path: Path, standard: Standard) -> FloatArray:
+    """How much less sure a weight is than the mean of the spreads that its feature may have makes it seem.
+
+    Of a feature that is the same in nearly all rows the released spread is mostly noise. Were there less of it, the
+    same slope would say next to nothing, however small it is.
+    """
+    heights = path.bend[0] * possible_spreads(standard)
+    prior = _prior(rest.at, _PRIOR)[:-1]
+
+    def variance(height: FloatArray) -> FloatArray:
+        return np.asarray(1 / (height**2 / (rest.noise + height) + prior))
+
+    wider = variance(heights).mean(axis=0) / variance(heights.mean(axis=0))
+    return np.append(np.sqrt(np.maximum(wider, 1.0)), 1.0)
+
+
 def _prior(at: FloatArray, width: float) -> FloatArray:
     """One over the variance that is supposed around a landing, ``width`` times its mean square."""
-    prior = np.full(len(at), 1 / max(width * float(np.mean(at[:-1] ** 2)), _LEAST_PRIOR))
+    typical = float(np.mean(at[:-1] ** 2)) if len(at) > 1 else 0.0  # no weight may be left, but the intercept
+    prior = np.full(len(at), 1 / max(width * typical, _LEAST_PRIOR))
     prior[-1] = 0.0  # nothing is known about the intercept beforehand
     return prior
 
@@ -197,7 +220,8 @@ def _without_noise(
     size = np.sqrt(np.outer(diagonal, diagonal))
     beyond, noise = released / size - known, error**2 / 2 / size**2
     beside = ~np.eye(len(diagonal), dtype=bool)
-    signal = max(float(np.mean(beyond[beside] ** 2 - noise[beside])), _LEAST_SIGNAL)
+    seen = float(np.mean(beyond[beside] ** 2 - noise[beside])) if beside.any() else 0.0
+    signal = max(seen, _LEAST_SIGNAL)
     share = signal / (signal + noise)
     matrix = np.where(beside, known + share * beyond, 1.0) * size
     return _positive(matrix), np.where(beside, share * noise * size**2, 0.0)

@@ -139,7 +139,7 @@ def guided_on(
     if steps == 0:
         return path
     told = guide(path, curvature, standard, variables, steps)
-    return path.then(noisy_descent(problem, standard, path.landing.at, descent.onwards(steps), source, told))
+    return path.then(noisy_descent(problem, standard, told, descent.onwards(steps), source))
 
 
 def _among(variables: Variables | None, features: NDArray[np.intp]) -> Variables | None:

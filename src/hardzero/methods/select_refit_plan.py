@@ -183,7 +183,7 @@ def plan_select_refit(
         wished if max_features is None else max_features,
         min(count, many if max_variables is None else max_variables),
         count,
-        variables is not None and "steps" in variables.kinds,
+        variables is None or not ("steps" in variables.kinds or any(variables.signs)),
         rho_left,
     )
     rho = accounting.most_within(budget, lambda rho: layout.releases(rho).events, layout.rho)
@@ -207,7 +207,12 @@ def plan_select_refit(
 
 @dataclass(frozen=True)
 class _Layout:
-    """Sizes and shares, from what zCDP says the budget holds; the exact accountant then allows somewhat more."""
+    """Sizes and shares, from what zCDP says the budget holds; the exact accountant then allows somewhat more.
+
+    Cut points correlate too much for steps to be guided by so noisy a curvature. And where weights keep their signs,
+    to put them back one by one, as descents do, is right for steps of one size only: after guided ones the others
+    would be as if these were free.
+    """
 
     records: float  # rows by contributions to a sum
     n_features: int
@@ -215,7 +220,7 @@ class _Layout:
     wished: int
     wished_variables: int
     n_variables: int
-    curves: bool
+    may_be_guided: bool
     rho: float
 
     @property
@@ -241,7 +246,7 @@ class _Layout:
             signal = self.records * math.sqrt(2 * part * left)
             steps = min(max(round(_STEPS * math.pow(2 * signal, 2 / 3)), _FEWEST_STEPS), _MOST_STEPS)
             stages.append(Stage(Pace(steps, _noise(part * share * rho / steps), tail), kept, variables))
-        if self._has_curvature and not self.curves:  # steps correlate too much to be guided by so noisy a curvature
+        if self._has_curvature and self.may_be_guided:
             stages[-1] = _guided(stages[-1])
         curvature = _noise(_CURVATURE * share * rho) if self._has_curvature else None
         length_eta = math.sqrt(8 * _LENGTH * share * rho)

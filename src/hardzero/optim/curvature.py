@@ -16,7 +16,7 @@ from ..data.bounded import FloatArray, IntArray
 from ..privacy import mechanisms
 from ..privacy.mechanisms import Sensitive
 from ..privacy.randomness import Source
-from .descent import descent_unit, row_squares, weighted_codes
+from .descent import descent_unit, refuse_no_numbers, row_squares, weighted_codes
 from .frank_wolfe import Weights
 from .problem import AnyProblem, Problem
 from .standardise import Standard
@@ -78,6 +78,7 @@ def noisy_curvature(
     Releases two symmetric matrices, their upper triangles, with Gaussian noise of ``noise`` sensitivities. A record
     adds a matrix u·uᵀ with ‖u‖ ≤ _ROW_ONE to each, which has Frobenius norm ‖u‖². Proof: docs/proofs/curvature.md.
     """
+    refuse_no_numbers(at)
     limit = curvature_limit(standard)
     size = len(standard.centre) + 1
     slack = _SLACK * math.ceil(math.sqrt(size * (size + 1)))

@@ -191,14 +191,9 @@ def prepare_descent(
 
 
 def noisy_descent(
-    problem: AnyProblem,
-    standard: Standard,
-    start: Weights,
-    plan: DescentPlan,
-    source: Source,
-    guide: Guide | None = None,
+    problem: AnyProblem, standard: Standard, start: Weights | Guide, plan: DescentPlan, source: Source
 ) -> Path:
-    """Steps along noisy gradients: with momentum from ``start``, or from where a ``guide`` says and as it says.
+    """Steps along noisy gradients: with momentum from some weights, or from where a guide says and as it says.
 
     Privacy
     -------
@@ -210,16 +205,33 @@ def noisy_descent(
     rows = problem.rows.then(descent_rows, standard, plan.mask)
     record = _Record(plan, standard.rates)
     noise = GaussiansAhead(source, plan.sigma, plan.steps * (int(plan.mask.sum()) + 2 * len(plan.mask)))
-    inside = Weights(start.coef * plan.mask, start.intercept)
-    walk: Walk = (
-        Momentum(inside, plan.rate, plan.allowed) if guide is None else Guided(guide, plan.steps, plan.allowed)
-    )
+    walk = _walk_from(start, plan)
     for _ in counted(range(plan.steps)):
         at = walk.place()
+        refuse_no_numbers(at)
         slope, bend = _noisy_gradient(weighted_sums(rows, standard, at, plan), plan, noise)
         record.add(at, slope, bend)
         walk.follow(slope)
     return record.path()
+
+
+def _walk_from(start: Weights | Guide, plan: DescentPlan) -> Walk:
+    if isinstance(start, Guide):
+        return Guided(start, plan.steps)
+    return Momentum(Weights(start.coef * plan.mask, start.intercept), plan.rate, plan.allowed)
+
+
+def refuse_no_numbers(at: Weights) -> None:
+    """Raise an error where weights are no numbers: a row's part is short at every place, but not at none.
+
+    Privacy
+    -------
+    Post-processing: places are made from released values.
+    """
+    if not (np.isfinite(at.coef).all() and np.isfinite(at.intercept).all()):
+        raise FloatingPointError(
+            "the noise has driven the weights beyond all numbers; a larger epsilon has less of it"
+        )
 
 
 class _Record:

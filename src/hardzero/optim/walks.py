@@ -15,8 +15,9 @@ from .frank_wolfe import Weights
 
 _MOMENTUM = 0.9
 _WHOLE_STEPS, _HELD_BACK = 2.0, 16.0
-"""Guided step t of T is the first over (t + T over the second): short while noise of single gradients would move it
-far, and never so long that a curvature believed to be a fraction of the true one makes it leap to and fro."""
+"""Guided step t of T is the first over (t + T over the second), and at most whole: short while noise of single
+gradients would move it far. Of 48 or more none is so long that a curvature believed to be a quarter of the true one
+makes it leap to and fro."""
 
 
 class Walk(Protocol):
@@ -71,12 +72,11 @@ class Guide(NamedTuple):
 
 
 class Guided:
-    """Steps to where the optimum seems to be, the shorter the more there have been."""
+    """Steps to where the optimum seems to be, the shorter the more there have been; weights may have any sign."""
 
-    def __init__(self, guide: Guide, steps: int, allowed: Callable[[FloatArray], FloatArray]) -> None:
-        self._guide, self._allowed = guide, allowed
+    def __init__(self, guide: Guide, steps: int) -> None:
+        self._guide, self._at = guide, guide.start
         self._turn = steps / _HELD_BACK
-        self._keep_to(guide.start)
 
     def place(self) -> Weights:
         """Return where the optimum seems to be so far."""
@@ -87,8 +87,4 @@ class Guided:
         self._turn += 1
         _, home, gain, pull = self._guide
         step = gain @ np.append(slope.coef[0], slope.intercept) + pull @ (self._at - home)
-        self._keep_to(self._at - min(_WHOLE_STEPS / self._turn, 1.0) * step)
-
-    def _keep_to(self, place: FloatArray) -> None:
-        self._at = place.copy()
-        self._at[:-1] = self._allowed(place[None, :-1])[0]
+        self._at = self._at - min(_WHOLE_STEPS / self._turn, 1.0) * step
