@@ -10,7 +10,7 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:
     from .bounds.private import PrivateBounds, private_bounds
     from .estimators import *  # noqa: F403
-    from .estimators._repeats import RepeatedFitWarning
+    from .estimators._repeats import RepeatedFitWarning, SeededFitWarning
     from .evaluation import evaluate, fit_and_evaluate
     from .evaluation.planner import needed_epsilon, needed_rows, plan
     from .evaluation.planner_forecast import Forecast
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .model import FittedModel
     from .model.evaluation import Evaluation
     from .model.inference import Inference
-    from .model.statement import PrivacyStatement, WeakGuaranteeWarning
+    from .model.statement import FewRowsWarning, PrivacyStatement, WeakGuaranteeWarning
     from .optim.optimum import ExactSolver, PlainFrankWolfe
     from .privacy.budget import Budget, BudgetExceededError, Neighbours
     from .schema import Schema, load_schema
@@ -32,6 +32,7 @@ __all__ = [
     "BudgetExceededError",
     "Evaluation",
     "ExactSolver",
+    "FewRowsWarning",
     "FittedModel",
     "Forecast",
     "Inference",
@@ -44,6 +45,7 @@ __all__ = [
     "PrivateSearch",
     "RepeatedFitWarning",
     "Schema",
+    "SeededFitWarning",
     "Supposed",
     "WeakGuaranteeWarning",
     "evaluate",
@@ -63,6 +65,7 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "BudgetExceededError": "privacy.budget",
     "Evaluation": "model.evaluation",
     "ExactSolver": "optim.optimum",
+    "FewRowsWarning": "model.statement",
     "FittedModel": "model",
     "Forecast": "evaluation.planner_forecast",
     "Inference": "model.inference",
@@ -75,6 +78,7 @@ _HOME_OF = {name: f"estimators.{module}" for name, module in estimators.MODULES.
     "PrivateSearch": "evaluation.search",
     "RepeatedFitWarning": "estimators._repeats",
     "Schema": "schema",
+    "SeededFitWarning": "estimators._repeats",
     "Supposed": "evaluation.planner_tables",
     "WeakGuaranteeWarning": "model.statement",
     "evaluate": "evaluation",

@@ -32,7 +32,10 @@ from hardzero import (
     SparsifierRegression,
     TwoStageLogisticRegression,
 )
+from hardzero.data.bounded import Bounds
+from hardzero.estimators._linear import _without_constants
 from hardzero.model.statement import PrivacyStatement
+from hardzero.optim.frank_wolfe import Weights
 from hardzero.privacy.events import PureRelease
 
 FAST = {"bounds": (-1, 1), "classes": "from-y", "n_iter": 20, "n_blocks": 4}
@@ -709,11 +712,11 @@ def test_no_record_is_shown_when_numbers_are_text(task, kind):
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_private_fits_are_silent_about_labels(kind):
     rng = np.random.default_rng(0)
-    y = np.arange(40) % 30  # scikit-learn would warn about so many classes
+    y = np.arange(100) % 60  # scikit-learn would warn about so many classes
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = make(kind, epsilon=1.0).fit(rng.uniform(-1, 1, size=(40, 3)), y)
-    assert len(model.classes_) == 30
+        model = make(kind, epsilon=1.0).fit(rng.uniform(-1, 1, size=(100, 3)), y)
+    assert len(model.classes_) == 60
 
 
 def test_probabilities_are_finite_for_any_finite_row(task):
@@ -727,3 +730,37 @@ def test_summary_wants_a_name_for_each_feature(task):
     X, y = task(SparsePrivateLogisticRegression)
     with pytest.raises(ValueError, match="feature_names has 1 names"):
         make(SparsePrivateLogisticRegression).fit(X, y).summary(["age"])
+
+
+# Features that public bounds hold at one value
+
+
+@every_estimator
+@pytest.mark.parametrize("value", [0, -7.5])
+def test_bounds_without_any_width_are_refused(task, kind, value):
+    with pytest.raises(ValueError, match=r"^bounds have no width for any feature, .*give pairs \(lower, upper\)"):
+        make(kind, bounds=(value, value)).fit(*task(kind))
+
+
+@every_estimator
+def test_a_feature_with_one_possible_value_has_no_weight(task, kind):
+    X, y = task(kind)
+    lower, upper = np.full((2, X.shape[1]), [[-1.0], [1.0]])
+    lower[[1, 2]] = upper[[1, 2]] = 0.0, 4.0
+    for seed in range(3):
+        known = {"random_state": seed, "epsilon": 0.5} if kind is not LassoLogisticRegression else {}
+        model = make(kind, bounds=(lower, upper), **known).fit(X, y)
+        assert np.all(np.atleast_2d(model.coef_)[:, [1, 2]] == 0)
+        assert not {1, 2} & set(model.support_.tolist())
+
+
+def test_what_a_constant_feature_adds_belongs_to_the_intercept():
+    bounds = Bounds.parse(([-1, 4, 0, 2], [1, 4, 0, 2]), 4)
+    fitted = Weights(np.array([[1.0, 2.0, 3.0, -0.5], [0.5, -1.0, 1.0, 0.0]]), np.array([0.25, 1.0]), None)
+    shown = _without_constants(fitted, bounds)
+    assert shown.coef.tolist() == [[1, 0, 0, 0], [0.5, 0, 0, 0]]
+    row = np.array([0.5, 4.0, 0.0, 2.0])
+    assert shown.coef @ row + shown.intercept == pytest.approx(fitted.coef @ row + fitted.intercept)
+    same = _without_constants(fitted, Bounds.parse((-1, 1), 4))
+    assert np.array_equal(same.coef, fitted.coef)
+    assert np.array_equal(same.intercept, fitted.intercept)

@@ -168,3 +168,16 @@ def test_pruning_costs_nothing_and_keeps_the_reliable_weights(seed):
 def test_pruning_has_two_names(estimator, prune):
     with pytest.raises(ValueError, match="prune must be one of 'none', 'reliable', got"):
         estimator(prune=prune)
+
+
+def test_nothing_is_told_of_a_feature_with_one_possible_value():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(400, 3))
+    bounds = np.array([-1.0, 4.0, 0.0]), np.array([1.0, 4.0, 0.0])
+    parts = {"bounds": bounds, "classes": [False, True], "variables": ["a", "b", "a"]}
+    for seed in range(8):
+        model = SparsePrivateLogisticRegression(0.5, **parts, random_state=seed).fit(X, X[:, 0] > 0)
+        assert np.all(np.isnan(model.coef_se_[0, 1:]))
+        assert not model.reliable_[0, 1:].any()
+        assert {j for variable in model.kept_variables_ for j in variable.features} == set(model.support_.tolist())
+        assert FittedModel.from_estimator(model).kept.tolist() == model.support_.tolist()

@@ -2,12 +2,14 @@
 
 import subprocess
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.utils.validation import has_fit_parameter
 
 from hardzero import (
     LassoLogisticRegression,
@@ -109,6 +111,37 @@ def test_what_is_not_rows_of_numbers_is_refused(task, make, error, words):
         lasso().fit(make(X), y)
     with pytest.raises(error, match=words):
         model.predict(make(X))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda X: pd.DataFrame(X).astype(object),
+            "column 0 of X .* got objects, whose .*encode text, or make .*astype",
+        ),
+        (lambda X: pd.DataFrame(X).map(Decimal), "got objects, whose type does not tell numbers from text"),
+        (
+            lambda X: pl.DataFrame({"a": pl.Series(list(X[:, 0]), dtype=pl.Object)}),
+            "column 'a' of X must hold numbers, got objects",
+        ),
+        (lambda X: pl.DataFrame({"a": [[1]] * len(X)}), "got objects"),
+        (lambda X: pd.DataFrame(X).astype("category"), r"got categories, which may have numbers .* astype\(float\)"),
+        (lambda X: pl.DataFrame(X.astype(str)).cast(pl.Categorical), "got categories"),
+        (lambda X: pl.DataFrame(X.astype(str)).cast(pl.Enum(list("0123"))), "got categories"),
+        (lambda X: pl.DataFrame({"a": [None] * len(X)}), "column 'a' of X .* empty by its type; leave it out"),
+        (lambda X: pd.DataFrame(X).astype("string"), "got text; encode categories"),
+        (lambda X: pd.DataFrame(X.astype(str)).astype("str"), "got text|got objects, .* encode text"),
+        (lambda X: pl.DataFrame(X.astype(str)), "got text; encode categories"),
+    ],
+)
+def test_columns_of_numbers_that_their_type_does_not_tell_are_called_what_they_are(task, make, words):
+    X, y = task
+    with pytest.raises(TypeError, match=words):
+        lasso().fit(make(X), y)
+    if "astype" in words:  # which is the mend that the message names
+        expected = lasso().fit(X.astype(float), y)
+        assert np.array_equal(lasso().fit(make(X).astype(float), y).coef_, expected.coef_)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -378,3 +411,16 @@ def test_taking_the_classes_from_y_is_declared_and_changes_nothing_else(task):
     assert line in taken.privacy_.assumed_public
     assert line not in stated.privacy_.assumed_public
     assert "the classes (given)" in stated.privacy_.assumed_public
+
+
+# Weights of rows
+
+
+@pytest.mark.parametrize("kind", [SparsePrivateLogisticRegression, LassoLogisticRegression, PrivateLassoRegression])
+def test_weights_of_rows_are_refused_with_the_reason(task, kind):
+    X, y = task
+    with pytest.raises(TypeError, match=r"^sample_weight is not supported: a weight .* heaviest row; leave it out"):
+        kind(bounds=(0, 3)).fit(X, y, sample_weight=np.ones(len(y)))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weight'"):
+        kind(bounds=(0, 3)).fit(X, y, weight=np.ones(len(y)))
+    assert not has_fit_parameter(kind(), "sample_weight")  # else ensembles of scikit-learn would hand some over

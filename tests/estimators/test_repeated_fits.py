@@ -1,4 +1,5 @@
-"""Fitting a private estimator again and again warns once, with what all fits cost together."""
+"""Fitting a private estimator again and again warns once, with what all fits cost together, and so does a seed that
+scikit-learn sets."""
 
 import copy
 import pickle
@@ -7,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor, VotingClassifier
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
@@ -24,6 +26,7 @@ from hardzero import (
     PrivateLassoLogisticRegression,
     PrivateLassoRegression,
     RepeatedFitWarning,
+    SeededFitWarning,
 )
 
 SETTINGS = {"bounds": (-1, 1), "n_iter": 3}
@@ -39,12 +42,12 @@ def task():
     return X, (X[:, 0] > 0).astype(int)
 
 
-def heard(action):
-    """The texts of all warnings about repeated fits."""
+def heard(action, category=RepeatedFitWarning):
+    """The texts of all warnings about repeated fits, or of another category."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         action()
-    return [str(warning.message) for warning in caught if issubclass(warning.category, RepeatedFitWarning)]
+    return [str(warning.message) for warning in caught if issubclass(warning.category, category)]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -152,4 +155,54 @@ def test_the_warning_points_at_the_callers_line(task):
     model = lasso().fit(*task)
     with pytest.warns(RepeatedFitWarning) as caught:
         model.fit(*task)
+    assert caught[0].filename == __file__
+
+
+# Seeds that nobody asked for
+
+
+def innermost(member):
+    """The private estimator in a search or a pipeline."""
+    member = getattr(member, "best_estimator_", member)
+    return member[-1] if hasattr(member, "steps") else member
+
+
+@pytest.mark.parametrize(
+    "ensemble",
+    [
+        lambda: BaggingClassifier(lasso(), n_estimators=3),
+        lambda: BaggingClassifier(lasso(), n_estimators=3, random_state=0),
+        lambda: BaggingClassifier(make_pipeline(FunctionTransformer(), lasso()), n_estimators=2),
+        lambda: BaggingClassifier(GridSearchCV(lasso(), {"radius": [1.0]}, cv=2), n_estimators=2),
+        lambda: BaggingRegressor(PrivateLassoRegression(**SETTINGS, target_bounds=(-1, 1)), n_estimators=2),
+    ],
+    ids=["bagging", "seeded bagging", "a pipeline", "a search", "numbers"],
+)
+def test_an_ensemble_that_seeds_private_estimators_is_told_of_once(task, ensemble):
+    ensemble = ensemble()
+    (text,) = heard(lambda: ensemble.fit(*task), SeededFitWarning)
+    assert "NOT PRIVATE" in text
+    assert not any(innermost(member).privacy_.is_private for member in ensemble.estimators_)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda task: lasso(random_state=0).fit(*task),
+        lambda task: lasso().set_params(random_state=0).fit(*task),
+        lambda task: make_pipeline(lasso()).set_params(privatelassologisticregression__random_state=0).fit(*task),
+        lambda task: BaggingClassifier(lasso(random_state=0), n_estimators=2).fit(*task),
+        lambda task: GridSearchCV(lasso(), {"random_state": [0, 1]}, cv=2).fit(*task),
+        lambda task: cross_val_score(lasso(random_state=0), *task, cv=2),
+        lambda task: VotingClassifier([("one", lasso()), ("other", lasso())]).fit(*task),
+    ],
+    ids=["constructor", "set_params", "a pipeline", "bagging", "a search", "cross-validation", "no seed at all"],
+)
+def test_a_seed_that_was_asked_for_is_nobodys_surprise(task, act):
+    assert heard(lambda: act(task), SeededFitWarning) == []
+
+
+def test_the_warning_of_a_seed_points_at_the_callers_line(task):
+    with pytest.warns(SeededFitWarning) as caught:
+        BaggingClassifier(lasso(), n_estimators=1).fit(*task)
     assert caught[0].filename == __file__

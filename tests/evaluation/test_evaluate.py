@@ -182,6 +182,15 @@ def test_labels_find_their_places_in_the_order_of_the_model():
     assert places_of(turned, ["good", "bad"], 2).tolist() == [0, 1]
 
 
+def test_the_true_class_is_printed_to_the_left_of_its_line(model):
+    found = evaluate(model, *rows(500, 6), epsilon=0.3)
+    lines = repr(found).splitlines()
+    top = next(place for place, line in enumerate(lines) if line.startswith("share of rows")) + 1
+    head, *table = lines[top : top + 3]
+    assert head.split() == [line.split()[0] for line in table] == [str(label) for label in found.classes]
+    assert len({len(line) for line in (head, *table)}) == 1
+
+
 def test_the_statement_says_what_it_cost_and_about_whom(model):
     X, y = rows(500, 6)
     found = evaluate(model, X, y, epsilon=0.3, delta=1e-6)

@@ -33,7 +33,9 @@ def fitted(kind=SparsePrivateLogisticRegression, groups=None, **options):
     encoder = SchemaEncoder(schema_with())
     X = encoder.transform(table)
     y = np.where(table["age"] > 50, "yes", "no")
-    return kind(bounds=encoder.bounds, classes=["no", "yes"], **options).fit(X, y, **({} if groups is None else {"groups": groups}))
+    return kind(bounds=encoder.bounds, classes=["no", "yes"], **options).fit(
+        X, y, **({} if groups is None else {"groups": groups})
+    )
 
 
 @pytest.fixture(scope="module")

@@ -63,13 +63,14 @@ def told_models(draw):
 
 
 def cells(curve, level):
-    """Cells of the variable's column that lie on a level."""
+    """Cells of the variable's column that lie on a level, those that are missing among them where it says so."""
+    missing = ["?"] if level.label.endswith("missing") else []
     if curve.shape == "line" and curve.name == "care":
-        return {0.0: ["none"], 2.0: ["much"]}.get(level.start, [])
+        return {0.0: ["none"], 2.0: ["much"]}.get(level.start, []) + missing
     if curve.counted:
-        return [level.start] if curve.shape == "line" else [level.start, (level.start + level.end) / 2]
+        return [level.start, *([] if curve.shape == "line" else [(level.start + level.end) / 2]), *missing]
     if curve.name == "grade":
-        return COLUMNS.columns[5].values[int(level.start) : int(level.end)]
+        return [*COLUMNS.columns[5].values[int(level.start) : int(level.end)], *missing]
     if level.label == "all others":
         return []
     return [{"missing": "?", "other": "elsewhere"}.get(name, name) for name in level.label.split(" or ")]
@@ -119,7 +120,8 @@ def test_values_are_centred_and_bands_are_the_algebra_of_covariances(model):
         if curve.shape == "line":
             feature = model.features[places[0]]
             rows = np.array([[(level.start - feature.offset) / feature.scale] for level in curve.levels])
-            mean = variable.mean
+            ends = (np.array(model.bounds[places[0]]) - feature.offset) / feature.scale
+            mean = np.clip(variable.mean, *ends)
         else:
             rows, shares = by_force(curve.shape, variable, 1.0, 0.0)
             mean = shares @ rows
@@ -135,7 +137,8 @@ def test_values_are_centred_and_bands_are_the_algebra_of_covariances(model):
 @given(told_models())
 def test_the_most_important_variable_comes_first(model):
     curves = curves_of(model)[0]
-    assert [curve.importance for curve in curves] == sorted((curve.importance for curve in curves), reverse=True)
+    known = [curve.importance for curve in curves if curve.importance is not None]
+    assert known == sorted(known, reverse=True)
     assert {curve.name for curve in curves} == set(model.needed) - (set() if len(model.kept) else {"age"})
 
 
@@ -161,13 +164,13 @@ def shown(coef, schema=COLUMNS, inference=None):
 
 def test_levels_are_called_by_what_is_on_them():
     curves = shown((1, 0, 1, 1, 1, 1, 1, 0, 1, 0, 0, 2, 1, 0, 1, 1))
-    assert labels(curves["age"]) == ["under 30", "30 to 70", "70 to 100", "100 or more"]
+    assert labels(curves["age"]) == ["under 30 or missing", "30 to under 70", "70 to under 100", "100 or more"]
     assert labels(curves["gain"]) == ["-5", "100"]
-    assert labels(curves["smoker"]) == ["no", "yes"]
+    assert labels(curves["smoker"]) == ["no or missing", "yes"]
     assert labels(curves["town"]) == ["south or other", "north", "west"]
     assert labels(curves["sex"]) == ["f or missing", "m"]
-    assert labels(curves["grade"]) == ["low", "mid to high", "top"]
-    assert labels(curves["care"]) == ["none", "much"]
+    assert labels(curves["grade"]) == ["low or missing", "mid to high", "top"]
+    assert labels(curves["care"]) == ["none or missing", "much"]
     assert curves["age"].unit == "years"
 
 
@@ -178,6 +181,27 @@ def test_what_cannot_occur_is_no_level(missing, sex):
     curves = shown((0,) * 6 + (1, 1, 1, 1, 2, 3, 0, 0, 0, 0), replace(COLUMNS, missing=missing))
     assert labels(curves["town"]) == ["north", "south", "west", "other"]
     assert labels(curves["sex"]) == sex
+
+
+@pytest.mark.parametrize("missing", ["error", "drop"])
+def test_where_no_missing_value_takes_part_none_is_named(missing):
+    curves = shown((1,) * 16, replace(COLUMNS, missing=missing))
+    assert not [label for curve in curves.values() for label in labels(curve) if "missing" in label]
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "named"),
+    [(0, 9, ["0 or missing", "9"]), (-9, 0, ["-9", "0 or missing"]), (-9, 9, ["-9", "9"]), (1, 9, ["1", "9"])],
+)
+def test_a_line_names_missing_values_where_they_are_coded_as_its_end(lower, upper, named):
+    schema = replace(COLUMNS, columns=(Numeric("n", lower, upper),))
+    (curve,) = shown((1,), schema).values()
+    assert labels(curve) == named
+    model = made_up_with_schema((1,), schema)
+    scores = model.decision_function(SchemaEncoder(schema).transform({"n": ["?", str(lower), str(upper)]}))
+    assert [level.label for level, score in zip(curve.levels, scores[1:], strict=True) if score == scores[0]] == [
+        label for label in named if "missing" in label
+    ]
 
 
 def test_many_categories_without_a_weight_are_all_others():
@@ -220,7 +244,7 @@ def test_steps_are_put_in_the_order_of_their_cuts():
     inference = replace(sure([[0.2, 0.3]], [[0.0, 0.0]]), variables=(told,))
     model = replace(made_up(coef=((3.0, 1.0),), inference=inference), features=features)
     (curve,) = curves_of(model)[0]
-    assert labels(curve) == ["under 20", "20 to 50", "50 or more"]
+    assert labels(curve) == ["under 20", "20 to under 50", "50 or more"]
     assert np.diff([level.value for level in curve.levels]) == pytest.approx([1, 3])
     assert curve.levels[0].value == pytest.approx(-(0.5 * 1 + 0.25 * 3))
     below = np.array([-0.5, -0.25])
@@ -258,3 +282,40 @@ def test_each_class_has_its_own_curves():
 def test_weights_beyond_all_counting_are_shown():
     (curve,) = curves_of(replace(made_up(["a"], ((1e308,),)), bounds=((-1e300, 1e300),)))[0]
     assert all(np.isfinite(level.value) for level in curve.levels)
+
+
+def told_line(mean, importance, weight=1.0):
+    """A number from 0 to 9 with a released mean by its own unit and a released importance."""
+    schema = replace(COLUMNS, columns=(Numeric("n", 0, 9), Numeric("m", 0, 9)))
+    variables = tuple(
+        VariableInference(name, 0.0, told, (j,), np.array([at / 9]), np.array([[0.01]]))
+        for j, (name, told, at) in enumerate((("n", importance, mean), ("m", 0.5, 4.5)))
+    )
+    inference = replace(sure([[0.1, 0.1]], [[0.0, 0.0]]), variables=variables)
+    return curves_of(made_up_with_schema((weight, 1.0), schema, inference))[0]
+
+
+@pytest.mark.parametrize(
+    ("mean", "values"), [(-500.0, [0, 1]), (900.0, [-1, 0]), (0.0, [0, 1]), (4.5, [-0.5, 0, 0.5])]
+)
+def test_nothing_is_compared_with_a_record_outside_the_bounds(mean, values):
+    """A mean is released with noise, which can be large against narrow bounds."""
+    curve = next(curve for curve in told_line(mean, 1.0) if curve.name == "n")
+    assert [level.value for level in curve.levels] == pytest.approx(values)
+    assert [level.interval for level in curve.levels] == [
+        pytest.approx((value - Z * abs(value) / 10, value + Z * abs(value) / 10)) if value else (0, 0)
+        for value in values
+    ]
+
+
+def test_an_importance_that_noise_has_swallowed_is_unknown_and_stands_where_it_may_belong():
+    """Half of the range is the most that a standard deviation can be."""
+    for weight, order in ((1.0 + 1e-9, ["n", "m"]), (1.0 - 1e-9, ["m", "n"])):
+        curves = told_line(4.5, 0.0, weight)
+        assert [curve.name for curve in curves] == order
+        assert {curve.name: (curve.importance, curve.told) for curve in curves} == {
+            "n": (None, True),
+            "m": (0.5, True),
+        }
+    (curve,) = shown((1.0,), replace(COLUMNS, columns=(Numeric("n", 0, 9),))).values()
+    assert (curve.importance, curve.told) == (None, False)

@@ -11,6 +11,7 @@ from hardzero.cli.actions.inspect import describe, facts, to_json
 from hardzero.model import FittedModel
 from hardzero.model.prediction import linear_margins, probabilities
 from hardzero.model.presentation import contrasts, outputs_of, summary
+from hardzero.report import render_report
 from hardzero.report.notebook import fragment
 from hardzero.schema.columns import Categorical, Feature, Schema
 
@@ -70,7 +71,7 @@ def test_a_unit_stands_beside_its_weight():
     head, *rows = summary(model).splitlines()[1:4]
     assert head.split() == ["feature", "weight", "unit", "odds", "ratio", "over", "the", "bounds"]
     assert rows[0].split() == ["sex=f", "-2", "0.1353", "0.1353"]
-    assert rows[1].split() == ["age", "+0.05", "per", "years", "1.051", "2.718"]
+    assert rows[1].split() == ["age", "+0.05", "per", "unit", "(years)", "1.051", "2.718"]
     assert len({len(line) for line in [head, *rows]}) == 1
 
 
@@ -147,7 +148,7 @@ def test_a_summary_lists_reliable_features_with_intervals_then_what_may_be_noise
     assert lines[1].split("  ")[0] == "feature"
     assert lines[1].count("95 % interval") == 2
     assert lines[2].split() == [
-        *("sex=f", "-1", "-1.24", "to", "-0.755", "per", "years"),
+        *("sex=f", "-1", "-1.24", "to", "-0.755", "per", "unit", "(years)"),
         *("0.3679", "0.288", "to", "0.47", "0.01832"),
     ]
     assert lines[3].startswith("age")
@@ -157,6 +158,9 @@ def test_a_summary_lists_reliable_features_with_intervals_then_what_may_be_noise
     assert lines[7].split() == ["zip", "+0.25", "-0.73", "to", "+1.23"]
     assert lines[9] == "95 % intervals cover the weights given the kept features; selection is not accounted for."
     assert "at most 5 % over all 5 candidates" in lines[10]
+    assert lines[11].startswith(
+        "Intervals do not count how many candidates were tried, this does: one that excludes 0 "
+    )
 
 
 def test_noise_alone_has_no_first_line():
@@ -190,7 +194,9 @@ def test_a_regression_has_intervals_of_its_change():
     model = made_up(names=("age",), coef=((2.0,),), classes=(), inference=sure([[0.5]], [[0.01]]))
     head, row = summary(model).splitlines()[1:3]
     assert head.endswith("95 % interval")
-    assert row.split() == ["age", "+1", "+0.51", "to", "+1.49", "per", "years", "+4", "+2.04", "to", "+5.96"]
+    assert row.split() == [
+        *("age", "+1", "+0.51", "to", "+1.49", "per", "unit", "(years)", "+4", "+2.04", "to", "+5.96"),
+    ]
 
 
 def test_machines_are_told_the_same():
@@ -232,9 +238,10 @@ GROUPED = made_up_with_schema(COEF, STEPS, SURE)
 def test_a_summary_has_a_line_for_each_variable_and_one_for_each_level():
     lines = summary(GROUPED).splitlines()
     assert lines[0] == "good against bad: 5 of 5 variables kept, 3 of them reliable"
-    assert lines[1].split("  ")[-2:] == ["odds ratio", " 95 % interval"]
+    assert lines[1].split() == ["odds", "ratio", "95", "%", "interval"]
     assert lines[2] == "age (years): importance 1, reliable, 4 levels"
-    assert lines[3].split() == ["under", "30", "0.6065", "0.377", "to", "0.975"]
+    assert lines[3].split() == ["under", "30", "or", "missing", "0.6065", "0.377", "to", "0.975"]
+    assert lines[4].split()[:4] == ["30", "to", "under", "50.5"]
     assert lines[6].split()[:3] == ["70", "or", "more"]
     assert lines[7] == "smoker: importance 0.5, reliable, 2 levels"
     assert [line.split()[0] for line in lines[8:10]] == ["no", "yes"]
@@ -242,9 +249,20 @@ def test_a_summary_has_a_line_for_each_variable_and_one_for_each_level():
     assert lines[13].startswith("intercept: +0.25")
     assert lines[14] == "cannot be told from noise: 2 of the kept variables, which may be chance"
     assert lines[16] == "  gain ($): importance 0.25, a line"
-    assert lines[19].split()[:2] == ["per", "$"]
+    assert lines[19].split()[:3] == ["per", "unit", "($)"]
     assert "odds ratios compare with the average record" in lines
     assert "over all 5 variables" in summary(GROUPED)
+    assert "one that excludes 1 can belong to what cannot be told from noise" in summary(GROUPED)
+
+
+def test_an_importance_that_noise_has_swallowed_is_called_unknown():
+    importances = dict.fromkeys(STEPS.variables, 1.0) | {"age": 0.0}
+    told = told_by_column(STEPS, COEF, dict.fromkeys(STEPS.variables, 0.01), importances)
+    model = made_up_with_schema(COEF, STEPS, told)
+    assert "age (years): importance unknown, reliable, 4 levels" in summary(model).splitlines()
+    assert "Importance unknown" in render_report(model)
+    (variables,) = facts(model)["variables"]
+    assert {variable["name"]: variable["importance"] for variable in variables} == importances | {"age": None}
 
 
 def test_without_released_means_levels_compare_with_the_lowest():
@@ -253,7 +271,7 @@ def test_without_released_means_levels_compare_with_the_lowest():
     assert "reliable" not in text
     assert "odds ratios compare with the lowest level of a variable" in text
     assert text.splitlines()[2] == "age (years): 4 levels"
-    assert text.splitlines()[3].split() == ["under", "30", "1"]
+    assert text.splitlines()[3].split() == ["under", "30", "or", "missing", "1"]
 
 
 def test_levels_are_what_the_model_predicts():
@@ -266,7 +284,9 @@ def test_levels_are_what_the_model_predicts():
 def test_notebooks_show_variables_with_their_levels():
     page = fragment(GROUPED)
     assert "5 of 5 variables kept, 3 of them reliable" in page
-    assert page.index("<bdi>age</bdi>") < page.index("<bdi>under 30</bdi>") < page.index("<bdi>smoker</bdi>")
+    assert (
+        page.index("<bdi>age</bdi>") < page.index("<bdi>under 30 or missing</bdi>") < page.index("<bdi>smoker</bdi>")
+    )
     assert "<summary>2 kept variables cannot be told from noise</summary><p>gain, admission</p>" in page
     nothing = fragment(
         made_up_with_schema(COEF, STEPS, told_by_column(STEPS, COEF, dict.fromkeys(STEPS.variables, 0.9)))
@@ -289,7 +309,7 @@ def test_machines_are_told_of_variables():
     assert [variable["name"] for variable in told] == ["age", "smoker", "activity", "gain", "admission"]
     age = told[0]
     assert (age["shape"], age["unit"], age["importance"], age["reliable"]) == ("steps", "years", 1.0, True)
-    assert age["levels"][0]["label"] == "under 30"
+    assert age["levels"][0]["label"] == "under 30 or missing"
     assert sum(level["value"] * level["share"] for level in age["levels"]) == pytest.approx(0, abs=1e-9)
     assert facts(half_known())["variables"] is None
 

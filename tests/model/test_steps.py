@@ -109,7 +109,7 @@ def test_a_step_is_shown_as_the_odds_from_its_cut_on_against_below(model):
     step = effects["age>=50.5"]
     assert (step.unit, step.weight, step.change) == (None, 1.5, 1.5)
     assert f"{math.exp(1.5):.4g}" in summary(model)
-    assert "per years" not in summary(model)  # the weight is for the step, not for a year
+    assert "per unit" not in summary(model)  # the weight is for the step, not for a year
 
 
 def test_a_report_of_steps(model):

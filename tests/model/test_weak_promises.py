@@ -5,14 +5,20 @@ import json
 import re
 import warnings
 
+import numpy as np
 import pytest
 
+from hardzero import SparsePrivateLogisticRegression
 from hardzero.model import FittedModel
+from hardzero.model.presentation import summary
 from hardzero.model.statement import (
+    FEWEST_ROWS,
     WEAK_DELTA,
     WEAK_EPSILON,
+    FewRowsWarning,
     PrivacyStatement,
     WeakGuaranteeWarning,
+    too_few_rows,
     warn_if_weak,
     weaknesses,
 )
@@ -135,3 +141,55 @@ def test_amber_can_be_read_in_both_colour_schemes():
     for one, other in itertools.chain(pairs, [notebook.groups()]):
         dark, light = sorted((luminance(one), luminance(other)))
         assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+# Tables that bear no model
+
+FEW = {"epsilon": 0.5, "delta": 1e-6, "n_rows": 199}
+
+
+def test_it_takes_a_hundred_rows_and_more_where_epsilon_is_small():
+    assert FEWEST_ROWS == 100
+    for epsilon, enough in ((1.0, 100), (0.5, 200), (0.25, 400), (8.0, 100), (1 - 1e-9, 100)):
+        assert too_few_rows(epsilon, enough) is None
+        assert f"all that {enough - 1} rows can say" in too_few_rows(epsilon, enough - 1)
+    assert too_few_rows(0.001, None) is None
+    assert "all that 1 person can say" in too_few_rows(0.0, 1, "person")
+
+
+def test_few_rows_are_told_of_wherever_a_model_is_shown():
+    model = made_up(**FEW)
+    reason = model.privacy.too_few_rows
+    assert summary(model).startswith(f"TOO FEW ROWS: {reason}\n\nyes against no")
+    assert f"<strong>Too few rows</strong>\n<p>C{reason[1:]}.</p>" in render_report(model)
+    assert f"<strong>Too few rows:</strong> {reason}" in fragment(model)
+    for shown in (summary, render_report, fragment):
+        assert "too few rows" not in shown(made_up(**SOUND)).lower()
+        assert "too few rows" not in shown(made_up(**(FEW | {"seeded": True}))).lower()
+
+
+def test_few_rows_are_warned_of_when_they_are_fitted():
+    rng = np.random.default_rng(0)
+    for n_rows, heard in ((99, 1), (100, 0)):
+        X = rng.uniform(-1, 1, size=(n_rows, 2))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            SparsePrivateLogisticRegression(1.0, bounds=(-1, 1), classes=[False, True]).fit(X, X[:, 0] > 0)
+        few = [warning for warning in caught if warning.category is FewRowsWarning]
+        assert len(few) == heard
+        assert all(warning.filename == __file__ for warning in few)
+        assert not [warning for warning in caught if warning.category is WeakGuaranteeWarning]
+
+
+def test_the_number_of_rows_that_is_stated_counts_where_the_true_one_is_secret():
+    """Add-remove: a warning that depended on the rows themselves would tell how many there are."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
+    for n_rows, heard in ((5000, 0), (90, 1)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            SparsePrivateLogisticRegression(
+                1.0, bounds=(-1, 1), classes=[False, True], neighbours="add-remove", n_rows=n_rows
+            ).fit(X, X[:, 0] > 0)
+        few = [str(warning.message) for warning in caught if warning.category is FewRowsWarning]
+        assert len(few) == heard
+        assert not [text for text in few if "60" in text]

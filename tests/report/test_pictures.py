@@ -121,7 +121,7 @@ def test_labels_that_need_room_are_tilted_and_shortened():
     assert [tick.label for tick in drawn.ticks] == ["a rather long nam…", "b", "c", "other"]
     short = pictures.picture(CURVES["smoker"], scale(*CURVES.values()))
     assert not short.tilt
-    assert [tick.label for tick in short.ticks] == ["no", "yes"]
+    assert [tick.label for tick in short.ticks] == ["no or missing", "yes"]
     assert drawn.height > short.height
 
 
@@ -132,19 +132,51 @@ def test_a_line_keeps_its_slope_where_it_leaves_the_axis():
     low, high = drawn.marks
     assert low.y == 85
     assert high.y == pytest.approx(85 - 8 * 75)  # far above the picture, where it is cut off
-    assert drawn.arrows == []
-    assert drawn.leaves
     assert [float(corner.split(",")[1]) for corner in drawn.outline.split()] == pytest.approx(
         [85, 85 - 750, 85 - 450, 85]
     )
 
 
+def arrows(values, shape="categories", **parts):
+    """Where a curve with these values leaves an axis from -1 to 1, and the marks there."""
+    drawn = pictures.picture(curve(values, shape, **parts), scale(curve([-1.0, 1.0])))
+    return [(arrow.label, pytest.approx(arrow.place)) for arrow in drawn.arrows]
+
+
 def test_an_arrow_marks_what_leaves_the_axis():
     steps = curve([0.5, 5.0, 6.0, -4.0], "steps")
     drawn = pictures.picture(steps, scale(curve([-1.0, 1.0])))
-    assert sorted(mark.arrow for mark in drawn.arrows) == ["▲", "▼"]
     assert [mark.y for mark in drawn.marks][1:] == [10, 10, 160]
-    assert not pictures.picture(curve([0.5, -0.5]), scale(curve([-1.0, 1.0]))).leaves
+    assert [mark.gone for mark in drawn.marks] == [False, True, True, True]
+    assert arrows([0.5, 5.0, 6.0, -4.0], "steps", starts=[0, 1, 2, 4, 10]) == [("▲", 30), ("▼", 70)]
+    assert arrows([0.5, 5.0, -0.2, 6.0]) == [("▲", 12.5), ("▲", 37.5)]  # each bar, the largest first
+    assert arrows([0.5, -0.5]) == arrows([1.0, -1.0], "steps") == []
+
+
+def test_an_arrow_marks_intervals_that_leave_the_axis():
+    intervals = [(-0.1, 0.3), (0.2, 1.4), (-2.0, 2.0)]
+    assert arrows([0.1, 0.8, 0.0], intervals=intervals) == [("▲", 50 / 3), ("▲", 250 / 3), ("▼", 250 / 3)]
+    assert arrows([0.1, 0.8, 3.0], "steps", intervals=[*intervals[:2], (2.5, 3.5)]) == [("▲", 250 / 3)]
+
+
+def test_a_line_and_its_band_are_marked_where_they_are_cut_off():
+    assert arrows([0.0, 8.0], "line", starts=[0, 10, 10]) == [("▲", 12.5)]
+    assert arrows([0.0, 0.5], "line", starts=[0, 10, 10], intervals=[(0, 0), (-0.5, 2.0)]) == [("▲", 50)]
+    both_ways = {"starts": [0, 5, 10, 10], "intervals": [(-3.0, 2.0), (0, 0), (-2.0, 3.0)]}
+    assert arrows([-0.5, 0.0, 0.5], "line", **both_ways) == [
+        ("▲", 25), ("▲", 50 + 50 / 3), ("▼", 50 * 2 / 3), ("▼", 75),
+    ]  # fmt: skip
+    assert arrows([2.0, 3.0], "line", starts=[0, 10, 10]) == [("▲", 50)]
+    assert arrows([-0.5, 1.0], "line", starts=[0, 10, 10]) == []
+
+
+@pytest.mark.parametrize(("far", "said"), [(9.0, True), (0.8, False)])
+def test_the_page_explains_marks_only_where_there_are_some(far, said):
+    features = tuple(f"n{i}" for i in range(5))
+    schema = Schema(tuple(Numeric(name, 0, 1) for name in features), STEPS.target)
+    page = Page(render_report(made_up_with_schema((0.7, 0.6, 0.5, 0.6, far), schema)))
+    marks = [text for path, text in page.texts if path[-1:] == ("text",) and text in ("▲", "▼")]
+    assert bool(marks) == ("go on beyond the scale" in page.text) == said
 
 
 def test_long_labels_of_an_axis_are_fewer():
@@ -162,7 +194,7 @@ def test_every_picture_is_also_told_in_words():
     assert "gain: a straight line, cannot be told from noise" in titles
     assert "smoker: a bar for each category, reliable" in titles
     told = next(text for text in page.inside("desc") if text.startswith("under 30"))
-    assert told.startswith("under 30: ×0.607 (0.377 to 0.975); 30 to 50.5: ×0.368")
+    assert told.startswith("under 30 or missing: ×0.607 (0.377 to 0.975); 30 to under 50.5: ×0.368")
     many = curve([0.1 * i for i in range(20)])
     assert pictures.described(pictures.picture(many, scale(many))).endswith("; and 8 more in the table below")
 

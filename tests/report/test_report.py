@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +89,8 @@ def test_a_page_says_everything_that_was_promised():
     assert "predicts whether outcome is good using 4 of 5 variables" in shown.text
     assert [text for text in shown.inside("h3") if text in HEADINGS] == HEADINGS
     assert "age" in shown.inside("tbody")
-    assert "years" in shown.inside("tbody")
+    assert "per unit ( years )" in shown.text
+    assert shown.text.count("the schema: columns") == 1
     assert "selected features are noisy, not causal" in shown.text.lower()
     assert "exchanged for any other" in shown.text
     assert "gain" in shown.inside("ul")  # dropped
@@ -96,6 +98,14 @@ def test_a_page_says_everything_that_was_promised():
     assert "1 in 1,000,000" in shown.text
     assert ("lang", "en") in shown.attributes
     assert "NOT PRIVATE" not in shown.text
+
+
+def test_a_schema_is_listed_once_among_what_is_assumed_public():
+    model = made_up_with_schema()
+    stated = replace(model.privacy, assumed_public=("the bounds", "the schema: columns, bounds, cut points"))
+    listed = Page(render_report(replace(model, privacy=stated))).inside("li")
+    assert [line for line in listed if line.startswith("the schema")] == ["the schema: columns, bounds, cut points"]
+    assert "the schema" not in Page(render_report(made_up())).text
 
 
 def test_nothing_is_loaded_from_anywhere():

@@ -27,6 +27,7 @@ class LinearClassifier(ClassifierMixin, _Linear, LinearPredictions):  # type: ig
     _most_classes = math.inf
     _states_classes = False
 
+    @_input.without_weights
     @documented
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit the model.

@@ -9,7 +9,9 @@ from __future__ import annotations
 import decimal
 import numbers
 import warnings
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +26,50 @@ _RESHAPE = (
 )
 _TEXT = "must hold numbers, got text; encode categories and convert numbers first"
 _DATES = "must hold numbers, got dates or durations; convert them to numbers, such as days since a fixed day"
+_CATEGORIES = (
+    "must hold numbers, got categories, which may have numbers for names; give each an indicator column, or make "
+    "them numbers first, by astype(float) in pandas or cast(pl.Float64) in polars"
+)
+_UNTYPED = (
+    "must hold numbers, got objects, whose type does not tell numbers from text; encode text, or make them numbers "
+    "first, by astype(float) in pandas or cast(pl.Float64) in polars"
+)
+_EMPTY = "must hold numbers, got a column that is empty by its type; leave it out, or fill it with a public number"
 _OBJECTS = (
     "must hold numbers, got other objects; "
     "such an argument must be converted from its string or object form to a number first"
 )
+_REFUSED = dict.fromkeys("SUT", _TEXT) | dict.fromkeys("mM", _DATES)
+_REFUSED |= {"categories": _CATEGORIES, "untyped": _UNTYPED, "empty": _EMPTY}
+"""What is said of columns by their kinds, NumPy's letters or a word for what it has no letter for."""
+_COLUMNS = {"str": "U", "large_str": "U", "categor": "categories", "dictionary": "categories", "enum": "categories"}
+_COLUMNS |= {"null": "empty"}
+"""Kinds by how the names of types begin, in pandas and polars."""
 MISSING = "contains NaN or infinity; replace them or leave those rows out"
 COMPLEX = "Complex data not supported: {} must hold real numbers; convert it first"
 _MASKED = "{} is a masked array with masked entries; fill them with public values or leave those rows out"
 _CANNOT = "{} cannot be read as an array; give a NumPy array or a data frame, its rows of equal length"
+_NO_WEIGHTS = (
+    "sample_weight is not supported: a weight multiplies what its row adds, so that its bounds would have to be "
+    "public and the noise proved to cover the heaviest row; leave it out, and the model describes the people in the "
+    "sample, not the population that they stand for"
+)
+
+P = ParamSpec("P")
+S = TypeVar("S")
+R = TypeVar("R")
+
+
+def without_weights(fit: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+    """Say why rows have no weights where others would take them; scikit-learn still sees that none are taken."""
+
+    @wraps(fit)
+    def refusing(estimator: S, /, *args: P.args, **named: P.kwargs) -> R:
+        if "sample_weight" in named:
+            raise TypeError(_NO_WEIGHTS)
+        return fit(estimator, *args, **named)
+
+    return refusing
 
 
 def read_rows(X: Any) -> Any:
@@ -162,20 +200,21 @@ def _column_kinds(name: str, values: Any) -> list[tuple[str, str]]:
 
 
 def _kind(dtype: Any) -> str:
-    """Return NumPy's letter for the kind of a column; a column of objects counts as text, as it nearly always is."""
+    """Return NumPy's letter for the kind of a column, or a word for what NumPy has no letter for."""
     kind = getattr(dtype, "kind", None)
-    if isinstance(kind, str):
-        return "U" if kind == "O" else kind
-    if getattr(dtype, "is_numeric", lambda: False)() or str(dtype) == "Boolean":
+    if isinstance(kind, str) and kind != "O":
+        return kind
+    name = str(dtype).lower()
+    if getattr(dtype, "is_numeric", lambda: False)() or name == "boolean":
         return "f"
-    return "M" if getattr(dtype, "is_temporal", lambda: False)() else "U"
+    if getattr(dtype, "is_temporal", lambda: False)():
+        return "M"
+    return next((word for start, word in _COLUMNS.items() if name.startswith(start)), "untyped")
 
 
 def _refuse_kind(name: str, kind: str) -> None:
-    if kind in "SUT":
-        raise TypeError(f"{name} {_TEXT}")
-    if kind in "mM":
-        raise TypeError(f"{name} {_DATES}")
+    if kind in _REFUSED:
+        raise TypeError(f"{name} {_REFUSED[kind]}")
     if kind == "c":
         raise ValueError(COMPLEX.format(name))
     if kind not in "biuf":

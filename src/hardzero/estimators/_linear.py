@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +41,22 @@ class Shape:
     n_features: int
     loss: Loss
     unit: Unit = "row"
+
+
+def _refuse_constants(bounds: Bounds) -> None:
+    """Refuse bounds between which there is nothing to learn from."""
+    if np.all(bounds.lower == bounds.upper):
+        raise ValueError(
+            "bounds have no width for any feature, lower being upper: all rows look alike between them; give pairs "
+            "(lower, upper) known without looking at the data, such as (0, 1)"
+        )
+
+
+def _without_constants(weights: Weights, bounds: Bounds) -> Weights:
+    """Count what features of one possible value add for a part of the intercept: their own weights are noise."""
+    constant = bounds.lower == bounds.upper
+    added = weights.coef[:, constant] @ bounds.lower[constant]
+    return replace(weights, coef=np.where(constant, 0.0, weights.coef), intercept=weights.intercept + added)
 
 
 class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is untyped
@@ -82,6 +98,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
         rows_there, features = X.shape if hasattr(X, "shape") else (X.n_rows, X.n_features)
         counted, unit = counted_as(persons, rows_there)
         bounds = Bounds.parse(self.bounds, features)
+        _refuse_constants(bounds)
         rows = self._public_rows(counted)
         refuse_more_rows(counted, descent_unit(rows))  # in all places together; one rule for all methods
         plan = self._plan(Shape(rows, features, loss, unit))
@@ -93,7 +110,7 @@ class _Linear(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn is 
             self._problem(X, targets, loss, bounds, rows, persons) as problem,
         ):
             weights = self._run(problem, plan)
-        return weights.divided_by(bounds.scale), plan
+        return _without_constants(weights.divided_by(bounds.scale), bounds), plan
 
     def _threads(self) -> int | None:
         """Return how many threads a fit may use; None leaves that to the environment."""

@@ -26,6 +26,7 @@ class LinearRegressor(RegressorMixin, _Linear):  # type: ignore[misc]  # scikit-
     target_bounds: Any
     radius: Any
 
+    @_input.without_weights
     @documented
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit the model.

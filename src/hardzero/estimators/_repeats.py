@@ -1,8 +1,12 @@
-"""Fits that are repeated on the same rows spend their budget again: say so, once, with the total.
+"""What scikit-learn does to private estimators behind their users' backs: say so, once.
+
+Fits that are repeated on the same rows spend their budget again: the warning gives the total.
 
 Clones of an estimator, and the estimator itself, are a family. Cross-validation and searches clone before they fit,
 in the process of the caller even if workers fit: when they make their first clone, the number of fits is known and
 nothing has been spent. Elsewhere repetition shows at the second fit of a family.
+
+Ensembles set every parameter that is called ``random_state``, asked or not, and a seeded fit is not private.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ _CROSS_VALIDATION = "sklearn.model_selection._validation"
 _SEARCH = "sklearn.model_selection._search"
 _COUNTED = ("cross_validate", "cross_val_predict")
 _ON_THE_WAY = ("sklearn", "hardzero", "joblib", "contextlib")
+_SETTERS = ("set_params", "_set_params")
+_SEED_WHERE_ASKED = ("sklearn.model_selection", "sklearn.utils")  # searches over seeds, and scikit-learn's own tests
 
 
 class RepeatedFitWarning(UserWarning):
@@ -30,12 +36,22 @@ class RepeatedFitWarning(UserWarning):
     """
 
 
+class SeededFitWarning(UserWarning):
+    """An ensemble of scikit-learn has seeded a private estimator, whose fits are not private then.
+
+    Privacy
+    -------
+    Data-independent: parameters.
+    """
+
+
 class _Family:
     """What an estimator and its clones share; one for each key in a process, also after pickling."""
 
     def __init__(self, key: str, warned: bool) -> None:
         self.key = key
         self.warned = warned
+        self.warned_of_seed = False
         self.fits = 0
         self.epsilon = 0.0
         self.delta = 0.0
@@ -68,9 +84,9 @@ class _Planned:
 
 
 class RepeatedFits:
-    """Warns when a private estimator or its clones are fitted again.
+    """Warns when a private estimator or its clones are fitted again, and when scikit-learn seeds them.
 
-    Seeded fits are not private, and those that are charged to a ledger are counted there: both are left alone.
+    Seeded fits are not private, and those that are charged to a ledger are counted there: neither is counted here.
     """
 
     epsilon: Any
@@ -84,8 +100,34 @@ class RepeatedFits:
             planned = _planned_by_callers(self)
             if planned is not None and (planned.fits > 1 or not planned.exact):
                 family.warned = True
-                _warn(_planned_words(planned))
+                _warn(_planned_words(planned), RepeatedFitWarning)
         return copy
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, with a warning if scikit-learn sets a seed that nobody asked for.
+
+        Parameters
+        ----------
+        **params
+            New values of parameters by their names.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+
+        Privacy
+        -------
+        Data-independent.
+        """
+        unseeded = self.random_state is None
+        super().set_params(**params)  # type: ignore[misc]  # of scikit-learn's base class
+        if unseeded and self.random_state is not None and _set_by_scikit_learn():
+            family = self._own_family()
+            if not family.warned_of_seed:
+                family.warned_of_seed = True
+                _warn(_SEEDED, SeededFitWarning)
+        return self
 
     def _counts(self) -> bool:
         """Whether nobody else keeps count: a ledger adds fits up better, and refuses what is too much."""
@@ -108,7 +150,8 @@ class RepeatedFits:
             family.warned = True
             _warn(
                 f"{family.fits} fits of this estimator and its clones have spent epsilon = {family.epsilon:g} and "
-                f"delta = {family.delta:.3g} together, if they saw the same people; every further fit adds its own"
+                f"delta = {family.delta:.3g} together, if they saw the same people; every further fit adds its own",
+                RepeatedFitWarning,
             )
 
 
@@ -121,8 +164,24 @@ def _planned_words(planned: _Planned) -> str:
     )
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, RepeatedFitWarning, stacklevel=_steps_to_caller() + 1)
+_SEEDED = (
+    "scikit-learn sets random_state of this private estimator, as its ensembles do whether or not they are asked to: "
+    "its fits are NOT PRIVATE, because whoever knows or guesses a seed can subtract the noise. Fit private "
+    "estimators outside of such ensembles"
+)
+
+
+def _set_by_scikit_learn() -> bool:
+    """Whether scikit-learn sets a parameter on its own account, not for a user or a search that was told to."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_name in _SETTERS:  # of pipelines and the like
+        frame = frame.f_back
+    setter = str(frame.f_globals.get("__name__"))
+    return setter.startswith("sklearn.") and not setter.startswith(_SEED_WHERE_ASKED)
+
+
+def _warn(message: str, category: type[UserWarning]) -> None:
+    warnings.warn(message, category, stacklevel=_steps_to_caller() + 1)
 
 
 def _steps_to_caller() -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from .. import checks
 from ..ledger.ledger import Ledger
 from ..ledger.receipt import Receipt
-from ..model.statement import PrivacyStatement, WeakGuaranteeWarning
+from ..model.statement import FewRowsWarning, PrivacyStatement, WeakGuaranteeWarning
 from ..privacy.budget import Neighbours
 from ..privacy.events import RandomStopping
 from ..privacy.randomness import IntArray, Source
@@ -104,7 +104,8 @@ class Tuning:
             told = self._told(split, plan.told[number])
             estimator = self.candidates[number].with_budget(**told, random_state=seed)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", WeakGuaranteeWarning)  # about the whole, said by whoever searches
+                for category in (WeakGuaranteeWarning, FewRowsWarning):  # about the whole, said by whoever searches
+                    warnings.simplefilter("ignore", category)
                 fit(estimator)
             return estimator
 

@@ -25,6 +25,7 @@ Shape = Literal["line", "steps", "categories", "parts"]
 """How a variable acts: a number by one weight, steps at cut points, categories, or several features side by side."""
 
 _MOST_NAMED = 2  # categories without a weight that are called by their names; more are "all others"
+_MISSING = "missing"
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,11 @@ class Curve:
     reliable : bool or None
         Whether the variable can be told from noise; None where the method cannot tell.
     importance : float or None
-        Standard deviation of what the variable adds to the score, if it was released.
+        Standard deviation of what the variable adds to the score, if it was released and noise left something of it.
     extent : float
         The public range of what it adds to the score.
+    told : bool
+        Whether anything was released about the variable as a whole.
 
     Privacy
     -------
@@ -88,6 +91,12 @@ class Curve:
     reliable: bool | None
     importance: float | None
     extent: float
+    told: bool = False
+
+    @property
+    def most_importance(self) -> float:
+        """The importance or, where it is not known, the most that it can be: half of the range."""
+        return self.extent / 2 if self.importance is None else self.importance
 
     @property
     def is_uncertain(self) -> bool:
@@ -124,6 +133,8 @@ def count_variables(model: FittedModel) -> int:
 def curves_of(model: FittedModel) -> tuple[tuple[Curve, ...], ...]:
     """Return the kept variables of each row of weights, the most important first.
 
+    Where it is not known how important one is, it stands where it may belong at most: nothing is hidden at the end.
+
     Privacy
     -------
     Post-processing.
@@ -133,7 +144,7 @@ def curves_of(model: FittedModel) -> tuple[tuple[Curve, ...], ...]:
         tuple(
             sorted(
                 (_curve(model, group, columns.get(group.features[0].column)) for group in _groups(model, row)),
-                key=lambda curve: (-(curve.importance or 0.0), -curve.extent),
+                key=lambda curve: -curve.most_importance,
             )
         )
         for row in range(len(model.coef_scaled))
@@ -195,8 +206,9 @@ def _group(model: FittedModel, row: int, name: str, places: Sequence[int], known
         order.sort(key=lambda i: features[i].cut or 0.0)
     chosen = [places[i] for i in order]
     told = model.inference_original
-    mean = covariance = None
+    mean = covariance = importance = None
     if known is not None:
+        importance = known.importance or None  # a kept weight adds something: 0 is a variance that is lost in noise
         # Released for (x - offset)/scale, and here by the scale already.
         mean = (known.mean + [feature.offset for feature in features])[order]
         covariance = known.covariance[np.ix_(order, order)]
@@ -212,7 +224,7 @@ def _group(model: FittedModel, row: int, name: str, places: Sequence[int], known
         mean,
         covariance,
         reliable if known is None else known.reliable,
-        None if known is None else known.importance,
+        importance,
     )
 
 
@@ -231,7 +243,7 @@ def _curve(model: FittedModel, group: _Group, column: UsedColumn | None) -> Curv
         case "line":
             places, points, origin = _line(model, group, column)
         case "steps":
-            places, points, origin = _steps(group, column)
+            places, points, origin = _steps(model, group, column)
         case "categories":
             places, points, origin = _categories(model, group, column)
         case _:
@@ -249,6 +261,7 @@ def _curve(model: FittedModel, group: _Group, column: UsedColumn | None) -> Curv
         reliable=group.reliable,
         importance=group.importance,
         extent=sum(map(abs, values)) if group.shape == "parts" else max(values) - min(values),
+        told=group.mean is not None,
     )
 
 
@@ -256,19 +269,31 @@ _Layout = tuple[list[_Place], FloatArray, FloatArray]
 """Levels by their names, the features of a record on each of them, and of the record that they compare with."""
 
 
+def _takes_missing(model: FittedModel) -> bool:
+    """Whether rows with missing values take part: their cells are coded as 0, as other cells are."""
+    return model.schema is not None and model.schema.missing == "zero"
+
+
+def _or_missing(name: str, here: bool) -> str:
+    """Return the name of a level on which missing cells are as well, if they are."""
+    return f"{name} or {_MISSING}" if here else name
+
+
 def _line(model: FittedModel, group: _Group, column: UsedColumn | None) -> _Layout:
-    lower, upper = model.bounds[group.places[0]]
+    lower, upper = ends = model.bounds[group.places[0]]
     names = [plain_number(lower), plain_number(upper)]
     if isinstance(column, Ordered):
         names = [column.values[0], column.values[-1]]
-    places = [_Place(names[0], lower, lower), _Place(names[1], upper, upper)]
-    origin = lower if group.mean is None else float(group.mean[0])
+    zero = group.features[0].offset if _takes_missing(model) else None
+    places = [_Place(_or_missing(name, end == zero), end, end) for name, end in zip(names, ends, strict=True)]
+    # A mean is released with noise and can lie where no record does: nothing is compared with such a record.
+    origin = lower if group.mean is None else min(max(float(group.mean[0]), lower), upper)
     if group.mean is not None and lower < origin < upper:
         places.insert(1, _Place("average", origin, origin))
     return places, np.array([[place.start] for place in places]), np.array([origin])
 
 
-def _steps(group: _Group, column: UsedColumn | None) -> _Layout:
+def _steps(model: FittedModel, group: _Group, column: UsedColumn | None) -> _Layout:
     """Return a level below the first kept cut, one between each two, and one from the last on."""
     cuts = [feature.cut or 0.0 for feature in group.features]
     points = np.tri(len(cuts) + 1, len(cuts), -1)
@@ -281,6 +306,7 @@ def _steps(group: _Group, column: UsedColumn | None) -> _Layout:
         names = _ranges(
             [feature.category or plain_number(cut) for feature, cut in zip(group.features, cuts, strict=True)]
         )
+    names[0] = _or_missing(names[0], _takes_missing(model))
     shares = _shares("steps", group)
     places = [
         _Place(name, start, end, share)
@@ -299,8 +325,9 @@ def _ends(cuts: Sequence[float], column: UsedColumn | None) -> list[float]:
 
 
 def _ranges(cuts: Sequence[str]) -> list[str]:
-    """Return names of the ranges that cuts make: under 24, 24 to 27, 27 or more."""
-    return [f"under {cuts[0]}", *(f"{left} to {right}" for left, right in pairwise(cuts)), f"{cuts[-1]} or more"]
+    """Return names of the ranges that cuts make: under 24, 24 to under 27, 27 or more."""
+    between = (f"{left} to under {right}" for left, right in pairwise(cuts))
+    return [f"under {cuts[0]}", *between, f"{cuts[-1]} or more"]
 
 
 def _categories(model: FittedModel, group: _Group, column: UsedColumn | None) -> _Layout:
@@ -316,13 +343,13 @@ def _categories(model: FittedModel, group: _Group, column: UsedColumn | None) ->
 def _without_weight(model: FittedModel, group: _Group, column: UsedColumn | None) -> str | None:
     """Return what to call records of which no kept indicator is set, or None where there are none."""
     if isinstance(column, Boolean):
-        return column.false
+        return _or_missing(column.false, _takes_missing(model))
     name, kept = group.features[0].column, {feature.name for feature in group.features}
     siblings = model.features if column is None else column.features
     dropped = [f.category or f.name for f in siblings if f.column == name and f.name not in kept]
     if isinstance(column, Categorical):
-        if not column.other and model.schema is not None and model.schema.missing == "zero":
-            dropped.append("missing")
+        if not column.other and _takes_missing(model):
+            dropped.append(_MISSING)
         if not dropped:
             return None
     return " or ".join(dropped) if 0 < len(dropped) <= _MOST_NAMED else "all others"

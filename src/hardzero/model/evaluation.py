@@ -135,9 +135,9 @@ class Evaluation:
         each = "" if self.privacy.unit == "row" else ", each person's together counting as one,"
         lines += ["", f"share of rows{each} by true class (lines) and prediction"]
         labels = [shown(label) for label in self.classes]
-        lines.append(" ".join(["", *(f"{label:>24}" for label in labels)]).rstrip())
-        for label, line in zip(labels, self.confusion, strict=True):
-            lines.append(" ".join([*(f"{figure!s:>24}" for figure in line), label]))
+        widest = max(map(len, labels))
+        rows = [("", labels), *zip(labels, self.confusion, strict=True)]
+        lines += [" ".join([label.ljust(widest), *(f"{cell!s:>24}" for cell in cells)]) for label, cells in rows]
         return "\n".join([*lines, "", repr(self.privacy)])
 
     def to_dict(self) -> dict[str, Any]:

@@ -173,12 +173,14 @@ def how_sure(model: FittedModel, *, by_variable: bool = False) -> tuple[str, ...
     if told is None:
         return ()
     by_variable = by_variable and bool(told.variables)
-    rate = FALSE_DISCOVERY_RATE
+    rate, no_effect = FALSE_DISCOVERY_RATE, 1 if by_variable and model.is_classifier else 0
     candidates = f"{count_variables(model):,} variables" if by_variable else f"{told.q_value.size:,} candidates"
     sentences = [
         f"{INTERVAL}s cover {told.covers}.",
         f"Reliable: a false-discovery rate of at most {100 * rate:g} % over all {candidates}; of what "
         f"is called so, one in {1 / rate:.0f} or fewer is expected to be noise.",
+        f"Intervals do not count how many candidates were tried, this does: one that excludes {no_effect} can belong "
+        f"to what {NOISE}.",
     ]
     lower, upper = told.intervals(np.array(model.coef_scaled))
     if not by_variable and np.any(told.reliable & (lower < 0) & (upper > 0)):
@@ -218,7 +220,8 @@ def summary(model: FittedModel) -> str:
     which the odds change there. Else for each feature its weight by its own unit and, for classifiers, two odds
     ratios: the factor by which the odds change when the feature grows by one unit, and from its lower to its upper
     bound. For a regression the change from the lower to the upper bound. Where the method can tell how sure it is,
-    what is reliable comes first, with 95 % intervals, and what cannot be told from noise stands apart.
+    what is reliable comes first, with 95 % intervals, and what cannot be told from noise stands apart. That
+    there were too few rows to say anything is said first.
 
     Privacy
     -------
@@ -230,8 +233,9 @@ def summary(model: FittedModel) -> str:
         blocks = [_variables_block(model, output, curves) for output, curves in zip(outputs, rows, strict=True)]
     else:
         blocks = [_block(model, output) for output in outputs]
-    meaning = "\n".join(map(shown, how_sure(model, by_variable=grouped)))
-    return "\n\n".join([*blocks, *([meaning] if meaning else []), repr(model.privacy)])
+    few, meaning = model.privacy.too_few_rows, "\n".join(map(shown, how_sure(model, by_variable=grouped)))
+    first = f"TOO FEW ROWS: {few}" if few else ""
+    return "\n\n".join(filter(None, [first, *blocks, meaning, repr(model.privacy)]))
 
 
 def _variables_block(model: FittedModel, output: Output, curves: Sequence[Curve]) -> str:
@@ -270,7 +274,8 @@ def _listed(curves: Sequence[Curve], as_odds: bool) -> list[str]:
 def _heading(curve: Curve) -> str:
     """What is to be said of a variable on one line."""
     unit = f" ({shown(curve.unit)})" if curve.unit else ""
-    facts = [] if curve.importance is None else [f"importance {curve.importance:.2g}"]
+    importance = "unknown" if curve.importance is None else f"{curve.importance:.2g}"
+    facts = [f"importance {importance}"] if curve.told else []
     facts += ["reliable"] if curve.reliable else []
     facts += ["a line"] if curve.shape == "line" else [f"{len(curve.levels)} {_COUNTED[curve.shape]}"]
     return f"{shown(curve.name)}{unit}: {', '.join(facts)}"
@@ -281,7 +286,11 @@ _COUNTED = {"steps": "levels", "categories": "levels", "parts": "features, over 
 
 def _rows_of(curve: Curve) -> list[tuple[str, Level]]:
     rows = [(shown(level.label), level) for level in curve.listed]
-    return rows if curve.slope is None else [*rows, (f"per {shown(curve.unit or 'unit')}", curve.slope)]
+    return rows if curve.slope is None else [*rows, (_per_unit(curve.unit), curve.slope)]
+
+
+def _per_unit(unit: str | None) -> str:
+    return f"per unit ({shown(unit)})" if unit else "per unit"
 
 
 def _block(model: FittedModel, output: Output) -> str:
@@ -307,7 +316,7 @@ def _heads(model: FittedModel, has_units: bool) -> tuple[str, ...]:
 
 
 def _cells(effect: Effect, has_units: bool, as_odds: bool) -> tuple[str, ...]:
-    unit = f"per {shown(effect.unit)}" if effect.unit else ""
+    unit = _per_unit(effect.unit) if effect.unit else ""
     weight = (_signed(effect.weight), *_ends(effect.interval, _signed))
     changes: tuple[str, ...]
     if as_odds:

@@ -32,8 +32,16 @@ WEAK_DELTA = 1e-3
 """From this δ on a guarantee is called weak where the number of rows is not known; else from one over that number."""
 
 
+FEWEST_ROWS = 100
+"""With fewer rows, or fewer than this over an ε below 1, a model says nothing; `hardzero plan` begins here too."""
+
+
 class WeakGuaranteeWarning(UserWarning):
     """A fit keeps its promise, but the budget that was asked for promises little."""
+
+
+class FewRowsWarning(UserWarning):
+    """A fit keeps its promise, but of so few rows at this epsilon it can say next to nothing."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,6 +97,11 @@ class PrivacyStatement:
     def weaknesses(self) -> tuple[str, ...]:
         """Why the guarantee promises little, a sentence each; nothing for one that is sound, or for none at all."""
         return weaknesses(self.epsilon, self.delta, self.n_rows, self.unit) if self.is_private else ()
+
+    @property
+    def too_few_rows(self) -> str | None:
+        """Why a model of so few rows says nothing at this ε; None where they are enough, or nothing is private."""
+        return too_few_rows(self.epsilon, self.n_rows, self.unit) if self.is_private else None
 
     def __repr__(self) -> str:
         lines = [f"WEAK: {reason}" for reason in self.weaknesses]
@@ -166,16 +179,51 @@ def weaknesses(epsilon: float, delta: float, n_rows: int | None = None, unit: Un
     return tuple(reasons)
 
 
+def too_few_rows(epsilon: float, n_rows: int | None, unit: Unit = "row") -> str | None:
+    """Return why a model of so few rows says nothing; None if they are enough or their number is not known.
+
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss.
+    n_rows : int or None
+        The public number of rows, or of persons.
+    unit : {"row", "person"}, default="row"
+        Whom the guarantee is about.
+
+    Privacy
+    -------
+    Data-independent: the number of rows counts as public.
+
+    Examples
+    --------
+    >>> too_few_rows(1.0, 100), too_few_rows(0.5, 200)
+    (None, None)
+    >>> too_few_rows(0.5, 199)[:69]
+    'chance and noise outweigh all that 199 rows can say at epsilon = 0.5,'
+    """
+    told = float(f"{epsilon:.3g}")  # a plan may spend a hair less than was asked for
+    if n_rows is None or n_rows * min(told, 1.0) >= FEWEST_ROWS:
+        return None
+    return (
+        f"chance and noise outweigh all that {n_rows} {unit}{'' if n_rows == 1 else 's'} can say at epsilon = "
+        f"{told:g}, so that weights and intervals mean nothing; a model takes {FEWEST_ROWS} {unit}s or more, and "
+        f"{FEWEST_ROWS}/epsilon where epsilon is below 1"
+    )
+
+
 def warn_if_weak(statement: PrivacyStatement) -> None:
-    """Warn about a guarantee that holds but promises little.
+    """Warn about a guarantee that holds but promises little, and about rows that are too few for a model.
 
     Privacy
     -------
     Data-independent.
     """
+    # The library's own frames are passed over, so that warnings point at the call of fit.
     if reasons := statement.weaknesses:
-        # The library's own frames are passed over, so that the warning points at the call of fit.
         warnings.warn(WeakGuaranteeWarning("a weak guarantee: " + " ".join(reasons)), stacklevel=_frames_of_ours())
+    if reason := statement.too_few_rows:
+        warnings.warn(FewRowsWarning("too few rows: " + reason), stacklevel=_frames_of_ours())
 
 
 def _frames_of_ours() -> int:

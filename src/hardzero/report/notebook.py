@@ -40,9 +40,11 @@ def fragment(model: FittedModel) -> str:
         kept, reliable = _kept(len(model.kept), len(model.features), "feature"), model.reliable
     if model.reliable is not None:
         kept += reliable_of(reliable)
+    few, weak = model.privacy.too_few_rows, model.privacy.weaknesses
     return (
         f'<div class="hardzero-model" style="overflow-x:auto"><p><strong>{_text(model.method)}</strong>: {kept}</p>'
-        f"{tables}{_how_sure(model, bool(curves))}<p>{promise}</p>{_weak(model)}</div>"
+        f"{_warned('Too few rows:', [few] if few else [])}{tables}{_how_sure(model, bool(curves))}<p>{promise}</p>"
+        f"{_warned('Differentially private, weakly.', weak)}</div>"
     )
 
 
@@ -84,10 +86,10 @@ def _text(name: str) -> str:
     return escape(shown(name))
 
 
-def _weak(model: FittedModel) -> str:
+def _warned(what: str, reasons: Sequence[str]) -> str:
     """In colours of its own, because a notebook's may be light or dark."""
-    reasons = " ".join(escape(reason) for reason in model.privacy.weaknesses)
-    return f'<p style="{_AMBER}"><strong>Differentially private, weakly.</strong> {reasons}</p>' if reasons else ""
+    text = escape(" ".join(reasons))
+    return f'<p style="{_AMBER}"><strong>{what}</strong> {text}</p>' if text else ""
 
 
 def _promise(model: FittedModel) -> str:

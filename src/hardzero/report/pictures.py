@@ -18,6 +18,9 @@ MOST_OPEN = 12
 MOST_LEVELS = 40
 """More bars than this cannot be told apart in one picture."""
 
+UP, DOWN = "▲", "▼"
+"""Marks of what goes on beyond the axis."""
+
 _TOP, _HEIGHT, _LABELS = 10.0, 150.0, 24.0
 _LETTER = 6.6  # the width of a letter of a label, on average
 _SLOTS = {False: 290.0, True: 680.0}  # the width of an axis, in pictures beside others and in wide ones
@@ -26,6 +29,7 @@ _LONGEST = 18  # letters of a label
 _TILT = 50  # degrees
 _ALL_DIGITS = 10  # cuts are written as they are
 _BEYOND = 1e4  # heights of the axis
+_UNSEEN = 1e-4  # of the axis: less than this beyond it is not drawn
 _BAR = 0.62  # the share of its slot that a bar takes
 _MOST_TICKS, _MOST_BELOW = 7, 5  # of the vertical and the horizontal axis
 _CROWDED = 0.15  # half of the cuts within this share of the axis would be too close together
@@ -68,10 +72,10 @@ class Scale:
         share = (self.high - value) / (self.high - self.low)
         return round(_TOP + _HEIGHT * min(max(share, -beyond), 1 + beyond), 2)
 
-    def leaves(self, level: Level) -> bool:
-        """Whether a level or its interval goes on beyond the axis."""
-        room = 1e-6 * (self.high - self.low)
-        return any(not self.low - room <= end <= self.high + room for end in (level.value, *(level.interval or ())))
+    def leaves(self, *ends: float) -> tuple[bool, bool]:
+        """Whether some of these values lie below the axis, and whether some lie above it."""
+        room = _UNSEEN * (self.high - self.low)
+        return min(ends) < self.low - room, max(ends) > self.high + room
 
     def written(self, value: float) -> str:
         """Return a value in words: a factor of the odds, or a change of the number."""
@@ -82,7 +86,8 @@ class Scale:
 class Mark:
     """What stands for one level, from left to right, with its interval if that is known.
 
-    ``arrow`` says on which side the level lies beyond the axis, if it does.
+    ``gone`` says whether the level lies beyond the axis; ``below`` and ``above`` whether it or its interval goes on
+    there.
     """
 
     name: str
@@ -92,12 +97,20 @@ class Mark:
     y: float
     band: Ends | None
     grows: bool
-    arrow: str
+    gone: bool
+    below: bool
+    above: bool
 
     @property
     def middle(self) -> float:
         """Where a whisker stands."""
         return (self.left + self.right) / 2
+
+    @property
+    def reach(self) -> Ends:
+        """The highest and the lowest point that is drawn."""
+        ends = (self.y, *(self.band or ()))
+        return min(ends), max(ends)
 
 
 @dataclass(frozen=True)
@@ -110,7 +123,6 @@ class Picture:
     height: float
     wide: bool
     tilt: int
-    leaves: bool
     hidden: int
 
     @property
@@ -119,12 +131,27 @@ class Picture:
         return [(after.left, before.y, after.y) for before, after in pairwise(self.marks)]
 
     @property
-    def arrows(self) -> list[Mark]:
-        """Where a curve leaves the axis: one mark for each side on which it does."""
-        widest: dict[str, Mark] = {}
-        for mark in sorted(self.marks, key=lambda mark: mark.right - mark.left):
-            widest[mark.arrow] = mark
-        return [mark for side, mark in widest.items() if side]
+    def arrows(self) -> list[Tick]:
+        """Where something goes on beyond the axis, on either side of it."""
+        leaving = {
+            UP: [mark for mark in self.marks if mark.above],
+            DOWN: [mark for mark in self.marks if mark.below],
+        }
+        return [
+            Tick(place, sign, _anchor(place))
+            for sign, marks in leaving.items()
+            if marks
+            for place in self._exits(sign, marks)
+        ]
+
+    def _exits(self, sign: str, leaving: Sequence[Mark]) -> list[float]:
+        """Return where marks leave on one side: a line where it is cut off, stairs once, and each bar by itself."""
+        if self.curve.shape == "line":
+            return _crossings(self.marks, sign)
+        if self.curve.shape == "steps":  # the widest of those that are gone, or else of those whose band is
+            level = max(leaving, key=lambda mark: (mark.gone and mark.grows == (sign == UP), mark.right - mark.left))
+            return [level.middle]
+        return [mark.middle for mark in leaving]
 
     @property
     def outline(self) -> str:
@@ -152,8 +179,8 @@ class Panels:
 
     @property
     def leaves(self) -> bool:
-        """Whether something goes on beyond the axis."""
-        return any(picture.leaves for panel in self.outputs for part in vars(panel).values() for picture in part)
+        """Whether something is marked that goes on beyond the axis."""
+        return any(picture.arrows for panel in self.outputs for part in vars(panel).values() for picture in part)
 
 
 def draw(outputs: tuple[tuple[Curve, ...], ...], *, as_odds: bool) -> Panels:
@@ -237,7 +264,6 @@ def picture(curve: Curve, scale: Scale) -> Picture:
         height=round(scale.bottom + _LABELS + below, 1),
         wide=wide,
         tilt=tilt,
-        leaves=any(map(scale.leaves, drawn.levels)),
         hidden=len(curve.levels) - len(marks),
     )
 
@@ -304,8 +330,29 @@ def _mark(level: Level, stretch: Ends, scale: Scale, room: float) -> Mark:
     if level.interval is not None:
         band = (scale.y(level.interval[1], room), scale.y(level.interval[0], room))
         text += f" ({wording.ends(level.interval, as_odds=scale.as_odds)})"
-    arrow = "" if room or scale.low <= level.value <= scale.high else "▲" if level.value > 0 else "▼"
-    return Mark(level.label, text, *stretch, scale.y(level.value, room), band, level.value > 0, arrow)
+    below, above = scale.leaves(level.value, *(level.interval or ()))
+    return Mark(
+        level.label,
+        text,
+        *stretch,
+        scale.y(level.value, room),
+        band,
+        grows=level.value > 0,
+        gone=any(scale.leaves(level.value)),
+        below=below,
+        above=above,
+    )
+
+
+def _crossings(marks: Sequence[Mark], sign: str) -> list[float]:
+    """Return where a line, or else its band, crosses an edge of the frame; the middle if all of it lies beyond."""
+    beyond = [_TOP - mark.reach[0] if sign == UP else mark.reach[1] - _TOP - _HEIGHT for mark in marks]
+    places = [
+        start.left + (end.left - start.left) * before / (before - after)
+        for (start, before), (end, after) in pairwise(zip(marks, beyond, strict=True))
+        if (before > 0) != (after > 0)
+    ]
+    return places or [50.0]
 
 
 def _anchor(place: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..model import FittedModel
 from ..model.statement import PrivacyStatement
 from ..privacy.budget import Neighbours
 from . import wording
@@ -121,6 +122,19 @@ def meaning(statement: PrivacyStatement) -> list[str]:
     else:
         paragraphs.append("δ = 0. The bound above holds without exception.")
     return paragraphs
+
+
+def assumed_public(model: FittedModel) -> tuple[str, ...]:
+    """Return what the guarantee takes for known to everyone: the schema too, whether or not the statement lists it.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    stated = model.privacy.assumed_public
+    if model.schema is None or any(line.startswith("the schema") for line in stated):
+        return stated
+    return *stated, "the schema: columns, categories, units, and what becomes of missing values"
 
 
 def releases(statement: PrivacyStatement) -> list[Release]:
