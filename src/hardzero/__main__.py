@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import NoReturn
@@ -12,6 +13,9 @@ from . import interrupts
 def main() -> None:
     """Run the command line, or say what it needs."""
     interrupts.listen()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # whose encoding may lack letters
+            stream.reconfigure(errors="replace")
     try:
         from .cli import app  # noqa: PLC0415 - may be missing what it needs
 

@@ -196,9 +196,9 @@ def refuse_to_write(path: str | os.PathLike[str], *, overwrite: bool = False) ->
     folder = target.parent
     if target.is_dir():
         raise IsADirectoryError(f"cannot write {named}: it is a folder; add a file name")
+    _refuse_what_is_no_file(named, target)
     if not folder.is_dir():
         raise FileNotFoundError(f"cannot write {named}: there is no folder {folder}; create it first")
-    _refuse_what_is_no_file(named, target)
     if target.exists() and not overwrite:
         raise FileExistsError(_taken(named))
     if not os.access(folder, os.W_OK):
@@ -206,7 +206,10 @@ def refuse_to_write(path: str | os.PathLike[str], *, overwrite: bool = False) ->
 
 
 def _taken(path: Path) -> str:
-    return f"{path} exists already; choose another name, or allow it to be overwritten"
+    return (
+        f"{path} exists already; choose another name, or have it replaced: by --force on the command line, by "
+        "overwrite=True in Python"
+    )
 
 
 def _behind_links(path: Path) -> Path:
@@ -214,7 +217,8 @@ def _behind_links(path: Path) -> Path:
 
 
 def _refuse_what_is_no_file(named: Path, target: Path) -> None:
-    if target.exists() and not target.is_file():
+    # Of a pipe that has a name in /dev, what the name points to is no path: it is known by its name alone.
+    if any(path.exists() and not path.is_file() for path in (named, target)):
         raise OSError(f"cannot write {named}: it is a device, a pipe or a socket; choose the name of a regular file")
 
 

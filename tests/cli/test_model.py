@@ -93,7 +93,7 @@ def test_fit_inspect_report_predict_and_export(folder):
     shown = call("inspect", folder / "model.json")
     assert shown.exit_code == 0
     assert "age" in shown.output
-    assert "per years" in shown.output
+    assert "per unit (years)" in shown.output
     assert call("report", folder / "model.json", "-o", folder / "again.html", "--title", "Our people").exit_code == 0
     assert "Our people" in (folder / "again.html").read_text()
     result = call("predict", folder / "model.json", folder / "people.csv", "--keep", "id", "-o", folder / "out.csv")
@@ -456,6 +456,15 @@ def test_predicting_a_table_without_a_column(folder):
     assert result.exit_code == 1
     assert "'town'" in result.output
     assert not (folder / "out.csv").exists()
+
+
+def test_too_few_rows_are_said_in_a_line_of_ours(folder, recwarn):
+    """Once, before the table, and not as a warning of Python with a path."""
+    write_people(folder / "people.csv", rows=40)
+    result = fit(folder, "--epsilon", "1")
+    assert result.exit_code == 0
+    assert result.stderr.count("too few rows") == result.stderr.count("warning: too few rows: chance and noise") == 1
+    assert not [warning for warning in recwarn if "too few rows" in str(warning.message)]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="interrupts are sent as POSIX signals")

@@ -1,5 +1,6 @@
 """Outputs: claimed before the work begins, complete or not there, and never more open than what they replace."""
 
+import inspect
 import os
 import re
 import shutil
@@ -10,11 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from hardzero import Ledger
 from hardzero.atomic import atomic_file, claimed, write_atomically
+from hardzero.cli import app
 from hardzero.model import FittedModel
+from hardzero.readers.opening import files_behind
 from hardzero.report import page
 
-from .test_model import SCHEMA, fit, write_people
+from .test_model import SCHEMA, call, fit, write_people
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions, links and signals of POSIX")
 
@@ -255,3 +259,164 @@ def test_a_report_that_cannot_be_made_is_refused_before_a_record_is_read(folder,
     result = fit(folder, "--report", folder / "report.html")
     assert result.exit_code == 1
     assert "hardzero[report]" in result.output
+
+
+# --- Inputs are never written over --------------------------------------------------------------------------------
+
+TABLE = "people.csv --schema people.toml"
+CHARGED = "--ledger ledger.db --dataset people --delta 1e-5"
+OVER_INPUTS = [
+    (f"fit {TABLE} -o people.csv", "--output people.csv is the table people.csv"),
+    (f"fit {TABLE} -o people.toml", "--output people.toml is the schema people.toml"),
+    (f"fit {TABLE} -o new.json --report people.csv", "--report people.csv is the table people.csv"),
+    (f"fit {TABLE} -o new.json --holdout 0.3 --evaluation people.toml", "--evaluation people.toml is the schema"),
+    (f"fit {TABLE} {CHARGED} -o ledger.db", "--output ledger.db is the ledger"),
+    (f"fit {TABLE} {CHARGED} -o ledger.db-wal", "--output ledger.db-wal belongs to the ledger"),
+    (f"fit {TABLE} --scheduler tcp://nobody:1 -o people.csv", "--output people.csv is the table people.csv"),
+    ("fit peop*.csv --schema people.toml -o people.csv", "--output people.csv is the table people.csv"),
+    (f"fit {TABLE} --names names.txt -o names.txt", "--output names.txt is the list of names names.txt"),
+    (f"tune {TABLE} --grid max_features=1,2 -o people.csv", "--output people.csv is the table people.csv"),
+    (f"tune {TABLE} --grid max_features=1,2 -o people.toml", "--output people.toml is the schema people.toml"),
+    (f"tune {TABLE} --grid max_features=1,2 {CHARGED} -o ledger.db", "--output ledger.db is the ledger"),
+    (f"bounds {TABLE} --epsilon 1 -o people.csv", "--output people.csv is the table people.csv"),
+    (f"bounds {TABLE} --epsilon 1 -o people.toml", "--output people.toml is the schema people.toml"),
+    (f"bounds {TABLE} --epsilon 1 {CHARGED} -o ledger.db", "--output ledger.db is the ledger"),
+    ("evaluate model.json people.csv --epsilon 1 -o people.csv", "--output people.csv is the table people.csv"),
+    ("evaluate model.json people.csv --epsilon 1 --report model.json", "--report model.json is the model model.json"),
+    (f"evaluate model.json people.csv --epsilon 1 {CHARGED} -o ledger.db", "--output ledger.db is the ledger"),
+    ("predict model.json people.csv -o people.csv", "--output people.csv is the table people.csv"),
+    ("predict model.json people.csv -o model.json", "--output model.json is the model model.json"),
+    ("report model.json -o model.json", "--output model.json is the model model.json"),
+    ("report model.json --evaluation found.json -o found.json", "--output found.json is the evaluation found.json"),
+    ("export model.json -o model.json", "--output model.json is the model model.json"),
+    ("schema init people.csv -o people.csv", "--output people.csv is the table people.csv"),
+    ("schema init --codebook book.csv --target ill -o book.csv", "--output book.csv is the code book book.csv"),
+    ("ledger show --ledger ledger.db --dataset people --page ledger.db", "--page ledger.db is the ledger"),
+    ("ledger export --ledger ledger.db --dataset people -o ledger.db", "--output ledger.db is the ledger"),
+    ("plan --rows 200 --schema people.toml --picture people.svg", "--picture people.svg is the schema people.toml"),
+]
+QUERIES = [
+    (None, "SELECT age FROM 'people.parquet' WHERE town = 'north.east'", "people.parquet"),
+    (None, "SELECT age FROM read_parquet(['elsewhere.parquet', 'peop*.parquet'])", "people.parquet"),
+    (None, 'SELECT "age" FROM "people.parquet"', "people.parquet"),
+    ("people.duckdb", "SELECT age FROM person", "people.duckdb"),
+    ("people.duckdb", "SELECT age FROM person", "people.duckdb.wal"),
+    ("sqlite:///people.db", "SELECT age FROM person", "people.db"),
+    ("sqlite+pysqlite:///people.db?timeout=3", "SELECT age FROM person", "people.db-journal"),
+]
+
+
+@pytest.fixture
+def inputs(folder, monkeypatch):
+    """A folder with something to read for every command, of which nothing may be read."""
+    pytest.importorskip("sqlalchemy")
+    monkeypatch.chdir(folder)
+    assert fit(folder).exit_code == 0
+    named = ("--ledger", "ledger.db", "--dataset", "people")
+    assert call("ledger", "init", *named, "--epsilon", 2, "--delta", 1e-3).exit_code == 0
+    for name in ("found.json", "book.csv", "names.txt", "people.parquet", "people.duckdb", "people.db"):
+        (folder / name).write_text("precious")
+    (folder / "people.svg").symlink_to(folder / "people.toml")
+    for reader in ("opened", "parts_for"):
+        monkeypatch.setattr(f"hardzero.cli.options.TableOptions.{reader}", None)
+    return folder
+
+
+def refused(folder, *arguments):
+    """Return what a command says that is refused and leaves all files as they are."""
+    kept = {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith("ledger.db-")}
+    for force in ((), ("--force",)):
+        result = call(*arguments, *force)
+        assert result.exit_code == 1
+        after = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert {name: after.get(name) for name in kept} == kept
+        assert not {name for name in after.keys() - kept.keys() if not name.startswith("ledger.db-")}
+    return result.output
+
+
+@pytest.mark.parametrize(("command", "said"), OVER_INPUTS, ids=[command for command, _ in OVER_INPUTS])
+def test_no_command_writes_over_what_it_reads(inputs, command, said):
+    assert refused(inputs, *command.split()).startswith(f"error: {said}")
+    assert Ledger("ledger.db", "people").entries()[-1].state.reservations == 0
+
+
+def test_every_command_that_may_replace_files_is_among_them():
+    def commands(group, *names):
+        for info in group.registered_commands:
+            name = info.name or info.callback.__name__.replace("_", "-")
+            yield " ".join([*names, name]), inspect.signature(info.callback).parameters
+        for info in group.registered_groups:
+            yield from commands(info.typer_instance, *names, info.name)
+
+    replacing = {name for name, options in commands(app) if "force" in options}
+    told = {name for name in replacing if any(command.startswith(f"{name} ") for command, _ in OVER_INPUTS)}
+    assert len(told) > 10
+    assert replacing - told == {"demo", "audit"}, "which read nothing that was there before"
+
+
+@pytest.mark.parametrize(("source", "query", "output"), QUERIES)
+def test_what_a_query_reads_is_not_written_over(inputs, source, query, output):
+    table = () if source is None else (source,)
+    said = refused(inputs, "fit", *table, "--query", query, "--schema", "people.toml", "-o", output)
+    assert re.match(f"error: --output {output} (is|belongs to) the table people", said)
+
+
+def test_words_of_a_query_that_name_no_file_stand_in_nobodys_way(inputs):
+    files = files_behind(None, "SELECT age FROM person WHERE town IN ('*', 'people', 'north.east', 'no/such.csv')")
+    assert files == []
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_an_input_by_another_name_is_not_written_over(inputs, link):
+    link(inputs / "people.csv", inputs / "other.csv")
+    said = refused(inputs, "predict", "model.json", "other.csv", "-o", "people.csv")
+    assert "--output people.csv is the table other.csv" in said
+    assert "other.csv is the table people.csv" in refused(
+        inputs, "predict", "model.json", "people.csv", "-o", "other.csv"
+    )
+    (inputs / "deeper").mkdir()
+    assert "is the model" in call("report", "model.json", "-o", inputs / "deeper" / ".." / "model.json").output
+
+
+def test_what_settings_name_is_not_written_over(inputs):
+    (inputs / "hardzero.toml").write_text('[ledger]\nurl = "ledger.db"\ndataset = "people"\n')
+    for output, said in (("ledger.db", "is the ledger"), ("hardzero.toml", "is the settings")):
+        assert f"--output {output} {said}" in refused(inputs, *f"fit {TABLE} -o {output}".split())
+
+
+def test_a_witness_takes_the_place_of_no_other_file(inputs):
+    named = ("--ledger", "ledger.db", "--dataset", "people")
+    assert call("ledger", "export", *named, "-o", "export.jsonl").exit_code == 0
+    for witness, receipts, said in (
+        ("export.jsonl", ("--receipt", "export.jsonl"), "--witness export.jsonl is the receipt export.jsonl"),
+        ("ledger.db", (), "--witness ledger.db is the ledger"),
+        ("export.jsonl", (), "--witness export.jsonl: is there already and is no witness"),
+        ("model.json", (), "--witness model.json: is there already and is no witness"),
+        ("people.csv", (), "--witness people.csv: is there already and is no witness"),
+    ):
+        before = (inputs / witness).read_bytes()
+        result = call("ledger", "verify", *named, "--witness", witness, *receipts)
+        assert (result.exit_code, (inputs / witness).read_bytes()) == (1, before)
+        assert said in result.output
+    assert call("ledger", "verify", *named, "--witness", "w").exit_code == 0
+    assert call("ledger", "verify", *named, "--witness", "w").exit_code == 0
+
+
+@pytest.mark.parametrize("stream", ["-", "/dev/stdout", "/dev/stderr"])
+def test_results_go_into_files_only(inputs, stream):
+    for command in ("predict model.json people.csv", "report model.json", "schema init people.csv", f"fit {TABLE}"):
+        assert f"--output {stream}: results go into files only; name one" in refused(
+            inputs, *command.split(), "-o", stream
+        )
+
+
+def test_a_pipe_by_its_number_is_said_to_be_one():
+    end, begin = os.pipe()
+    with os.fdopen(end), os.fdopen(begin, "w"), pytest.raises(OSError, match="a device, a pipe or a socket"):
+        write_atomically(f"/dev/fd/{begin}", "text")
+
+
+def test_who_may_replace_a_file_is_told_how(tmp_path):
+    (tmp_path / "model.json").write_text("precious")
+    with pytest.raises(FileExistsError, match="by --force on the command line, by overwrite=True in Python"):
+        write_atomically(tmp_path / "model.json", "text")

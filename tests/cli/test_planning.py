@@ -56,6 +56,9 @@ def test_a_picture_is_written_once(tmp_path, ending):
         ((*TABLE, "--accuracy", 0.3), "accuracy must be above 0.5"),
         ((*TABLE, "--correlation", 1.5), "correlation must lie strictly between 0 and 1"),
         ((*TABLE, "--schema", "x.toml"), "not both"),
+        (("--rows", 10**11, "--features", 3), "--rows must be at most 1073741824"),
+        (("--rows", 2000, "--features", 10**6), "--features must be at most 20000"),
+        (("--rows", 2000, "--features", 10, "--effects", 20), "effects must be at most 10"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(asked, message, tmp_path, monkeypatch):

@@ -77,7 +77,7 @@ def test_several_methods_and_a_ledger(folder):
         ("epsilon=1,2", (), "epsilon is the same for all candidates"),
         ("max_features", (), "write a parameter and its values"),
         ("max_features=1,", (), "write a parameter and its values"),
-        ("max_features=3", (), "two candidates or more"),
+        ("max_features=3", (), "two candidates or more: add --grid with a parameter and several values, or a second"),
         ("nonsense=1,2", (), "param_grid has 'nonsense'"),
         ("max_features=1,2", ("--grid", "max_features=4,5"), "has its values already"),
         ("max_features=1,2", ("--method", "lasso"), "not private"),

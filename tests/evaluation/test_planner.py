@@ -409,6 +409,52 @@ def test_a_forecast_says_that_columns_were_supposed_to_correlate():
         assert "on neighbours, of the same sign" in forecast.assumptions[-1]
 
 
+def of_columns(*columns):
+    return Schema(columns, Target("ill", ("no", "yes"), "yes"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "effects", "kinds", "cells"),
+    [
+        (of_columns(Numeric("age", 20, 80)), "1 real effect of", ["number"], "numbers uniform between their bounds"),
+        (
+            of_columns(Categorical("town", ("a", "b"))),  # and others, which the made-up rows do not have
+            "2 real effects of equal strength, on features that spread more than others; 1 of them where",
+            ["category"],
+            "categories equally frequent",
+        ),
+        (
+            of_columns(Boolean("smokes"), Numeric("age", 20, 80)),
+            "2 real effects of equal strength",
+            ["number", "category"],
+            "numbers uniform between their bounds, categories equally frequent",
+        ),
+        (
+            of_columns(Numeric("age", 20, 80, cuts=(30, 40, 50, 60, 65, 70, 75))),
+            "6 real effects of equal strength",
+            ["category"],
+            "numbers uniform between their bounds",
+        ),
+    ],
+)
+def test_effects_that_cannot_be_are_not_told_of(schema, effects, kinds, cells):
+    forecast = plan(500, schema=schema, epsilon=4.0, repeats=2)
+    assert forecast.assumptions[0] == f"independent columns; {cells}"
+    assert forecast.assumptions[-1].startswith(effects)
+    assert list(dict.fromkeys(effect.kind.split()[1] for effect in forecast.effects)) == kinds
+
+
+def test_more_effects_than_features_are_refused_and_not_made_up():
+    assert plan(500, 3, epsilon=4.0, repeats=2).assumptions[-1].startswith("3 real effects")
+    assert np.count_nonzero(World(PlainTable(3), Supposed()).weights(1.0)) == 3
+    assert np.count_nonzero(World(PlainTable(30), Supposed()).weights(1.0)) == 6
+    for asked in ({"n_features": 3}, {"schema": of_columns(Categorical("town", ("a", "b", "c")))}):
+        assert plan(500, **asked, supposed=Supposed(effects=3), repeats=2).n_rows == 500
+        for needs in (lambda **terms: plan(500, **terms), lambda **terms: needed_rows(odds_ratio=2, **terms)):
+            with pytest.raises(ValueError, match=r"effects must be at most 3.* got 4; state fewer effects, or more"):
+                needs(**asked, supposed=Supposed(effects=4), repeats=2)
+
+
 def test_what_an_effect_needs_agrees_with_the_plan(forecast):
     """The effect that is found at ε = 4 with 4,000 rows needs about so much, up to the error of short searches."""
     wanted = {"odds_ratio": forecast.effects[0].odds_ratio, "repeats": 10}

@@ -396,10 +396,18 @@ MUTANTS = (
         "outputs-claimed-after-reading",
         "two fits spend their budgets, and one of the models is lost",
         "cli/model.py",
-        "        with claimed_outputs(list(wanted",
-        "        _training_rows(table, schema, estimator, scheduler, None).__enter__()\n"
-        "        with claimed_outputs(list(wanted",
+        '        inputs = {**table.inputs, "the schema"',
+        "        _training_rows(table, schema, estimator, scheduler, None, lambda count: None).__enter__()\n"
+        '        inputs = {**table.inputs, "the schema"',
         ("tests/cli/test_outputs.py::test_a_second_fit_is_refused_before_it_reads_a_record",),
+    ),
+    Mutant(
+        "ledger-written-over",
+        "a model takes the place of the ledger, and what was spent is forgotten",
+        "cli/actions/outputs.py",
+        "    refuse_inputs(outputs, inputs)\n",
+        "",
+        ("tests/cli/test_outputs.py::test_no_command_writes_over_what_it_reads",),
     ),
     # What a file or a statement claims.
     Mutant(

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from hardzero.readers import open_table
+from hardzero.readers import TableReader, open_table
 from hardzero.readers.check import ColumnCounts, check_table
 from hardzero.schema.columns import Categorical, Numeric, Schema, Target
 
@@ -26,15 +26,35 @@ def test_the_holder_sees_counts(saved):
     assert check.n_rows == 4
     assert check.unused == ("id",)
     assert check.counts == (
-        ColumnCounts("age", missing=1, outside=1, unknown=0),
-        ColumnCounts("balance", missing=1, outside=1, unknown=0),
-        ColumnCounts("owner", missing=1, outside=0, unknown=1),
-        ColumnCounts("town", missing=1, outside=0, unknown=1),
-        ColumnCounts("grade", missing=0, outside=0, unknown=1),
+        ColumnCounts("age", missing=1, outside=1, unknown=0, missing_rows=(4,), outside_rows=(3,)),
+        ColumnCounts("balance", missing=1, outside=1, unknown=0, missing_rows=(4,), outside_rows=(3,)),
+        ColumnCounts("owner", missing=1, outside=0, unknown=1, missing_rows=(4,), unknown_rows=(3,)),
+        ColumnCounts("town", missing=1, outside=0, unknown=1, missing_rows=(4,), unknown_rows=(3,)),
+        ColumnCounts("grade", missing=0, outside=0, unknown=1, unknown_rows=(4,)),
         ColumnCounts("ill", missing=0, outside=0, unknown=0),
     )
     assert "SENSITIVE" in str(check)
-    assert "town: 1 missing, 0 out of bounds, 1 unknown" in str(check)
+    assert "town: 1 missing (row 4), 0 out of bounds, 1 unknown (row 3)" in str(check)
+
+
+def test_the_holder_is_told_the_first_rows_of_each_kind_across_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr("hardzero.readers.table.TableReader.batches", in_batches_of(3))
+    ages = ["1,4", "50", "", "200", "7", *["1,4"] * 6, "-1"]
+    (tmp_path / "t.csv").write_text("age;y\n" + "".join(f"{age};{'c' if age == '7' else 'a'}\n" for age in ages))
+    schema = Schema((Numeric("age", 0, 100),), Target("y", ("a", "b"), "b"))
+    check = check_table(schema, open_table(tmp_path / "t.csv", delimiter=";"), holder=True)
+    assert check.n_rows == 12
+    assert check.counts == (
+        ColumnCounts("age", 1, 2, 7, missing_rows=(3,), outside_rows=(4, 12), unknown_rows=(1, 6, 7, 8, 9)),
+        ColumnCounts("y", 0, 0, 1, unknown_rows=(5,)),
+    )
+    assert "12 rows, of which the first is row 1" in str(check)
+    assert "age: 1 missing (row 3), 2 out of bounds (rows 4, 12), 7 unknown (rows 1, 6, 7, 8, 9, …)" in str(check)
+
+
+def in_batches_of(rows):
+    read = TableReader.batches
+    return lambda reader, _=None, columns=None: read(reader, rows, columns)
 
 
 def test_others_see_the_same_whatever_the_rows(saved):
@@ -66,4 +86,4 @@ def test_types_of_text_files_are_not_held_against_them(tmp_path):
     schema = Schema((Numeric("age", 0, 100),), Target("y", ("a", "b"), "b"))
     assert check_table(schema, open_table(tmp_path / "t.csv")).passed
     (counts, _) = check_table(schema, open_table(tmp_path / "t.csv"), holder=True).counts
-    assert counts == ColumnCounts("age", missing=0, outside=0, unknown=1)
+    assert counts == ColumnCounts("age", missing=0, outside=0, unknown=1, unknown_rows=(1,))

@@ -296,15 +296,17 @@ def test_files_that_vanish_after_opening(name, tmp_path):
 
 
 def test_files_that_are_not_there_or_not_known(tmp_path):
-    (tmp_path / "t.xls").write_text("")
+    for name in ("t.data", "t.xlsx"):
+        (tmp_path / name).write_text("")
     (tmp_path / "t.parquet.gz").write_text("")
     for source, words in [
         (tmp_path / "none.csv", "there is no such file"),
         (tmp_path, "is a folder"),
-        (tmp_path / "t.xls", "does not tell the format"),
+        (tmp_path / "t.data", "does not tell the format; name one of csv, .* by --format on the command line"),
+        (tmp_path / "t.xlsx", "Excel files and other spreadsheets are not read; save the sheet as CSV or Parquet"),
         (tmp_path / "t.parquet.gz", "decompress it first"),
-        (None, "needs a query"),
-        ("sqlite://", "needs a query"),
+        (None, "name a table: a file, several by a pattern"),
+        ("sqlite://", "a database needs a query, such as SELECT"),
     ]:
         with pytest.raises(ReaderError, match=words):
             open_table(source)

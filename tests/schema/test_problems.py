@@ -282,7 +282,7 @@ def test_a_table_of_numbers_is_read_and_checked(tmp_path):
     assert y.tolist() == [2.5, 10, -5]
     assert X.shape == (3, 1)
     found = check_table(NUMBER, open_table(tmp_path / "t.csv"), holder=True)
-    assert found.counts[-1] == ColumnCounts("y", missing=0, outside=2, unknown=0)
+    assert found.counts[-1] == ColumnCounts("y", missing=0, outside=2, unknown=0, outside_rows=(2, 3))
     pa.parquet.write_table(pa.table({"x": [1], "y": pa.array([0], pa.date32())}), tmp_path / "t.parquet")
     (problem,) = check_table(NUMBER, open_table(tmp_path / "t.parquet")).problems
     assert "column 'y' has the type date32[day], which gives no numbers" in problem

@@ -38,28 +38,29 @@ def bounds(
     they cost: models that are fitted with it state that as well.
     """
     with clear_messages() as results:
-        from ..atomic import claimed
         from ..bounds.private import UNTOLD, BoundsTerms, released_bounds
         from ..interrupts import held
         from ..schema.file import load_schema
         from .actions.bounds import counted, written
         from .actions.fit import keep_text, refuse_public_rows
         from .actions.inspect import to_json
-        from .actions.ledger import account_of_bounds, refuse_beyond
+        from .actions.ledger import account_of_bounds, ledger_inputs, refuse_beyond
+        from .actions.outputs import claimed_outputs
 
         schema = load_schema(schema_path)
         refuse_public_rows(neighbours.value, public_rows)
         account = None if no_ledger else account_of_bounds(ledger, dataset, schema)
-        reader = table.opened_for(schema.columns, schema.target.name)
-        refuse_beyond(account, epsilon, delta, public_rows or reader.n_rows)
         terms = BoundsTerms(epsilon, delta, neighbours, public_rows, tail, seed, account)
-        with claimed(output, overwrite=force) as claim:
-            results.output(claim)
+        inputs = {**table.inputs, "the schema": [schema_path], **ledger_inputs(ledger, dataset, no_ledger)}
+        with claimed_outputs(results, {"--output": output}, inputs, force) as outputs:
+            table.advise(schema)
+            reader = table.opened_for(schema.columns, schema.target.name)
+            refuse_beyond(account, epsilon, delta, public_rows or reader.n_rows)
             cells = counted(reader, schema)
             with held():  # whoever interrupts now has paid for the bounds and shall have them
                 found = released_bounds(cells, schema, terms)
                 results.what, results.fitted = "the release of bounds", found.privacy.is_private
-                keep_text(written(found.schema, output), claim, "schema", output.suffix)
+                keep_text(written(found.schema, output), outputs["--output"], "schema", output.suffix)
         for reason in found.privacy.weaknesses:
             typer.secho(f"warning: a weak guarantee: {reason}", fg=ALARMS["WEAK"], err=True)
         for name in found.untold:

@@ -44,8 +44,9 @@ def evaluate(
         from ..model import FittedModel
         from ..report import ready, render_report
         from .actions.evaluate import evaluated, judged_rows, schema_of
-        from .actions.fit import claimed_outputs, keep_text, refuse_dropping, refuse_public_rows
-        from .actions.ledger import account_of_evaluation, refuse_beyond
+        from .actions.fit import keep_text, refuse_dropping, refuse_public_rows
+        from .actions.ledger import account_of_evaluation, ledger_inputs, refuse_beyond
+        from .actions.outputs import claimed_outputs
 
         model = FittedModel.load(model_path)
         schema = schema_of(model)
@@ -54,22 +55,23 @@ def evaluate(
         if report is not None:
             ready()
         account = None if no_ledger else account_of_evaluation(ledger, dataset)
-        reader = table.opened_for(schema.columns, schema.target.name)
-        counted = reader.n_rows if schema.person is None else None  # how many persons, reading will tell
-        refuse_beyond(account, epsilon, delta, public_rows or counted)
-        with claimed_outputs([path for path in (output, report) if path is not None], force) as claims:
-            results.outputs += claims
-            by_path = {claim.path: claim for claim in claims}
+        paths = {"--output": output, "--report": report}
+        inputs = {**table.inputs, "the model": [model_path], **ledger_inputs(ledger, dataset, no_ledger)}
+        with claimed_outputs(results, paths, inputs, force) as outputs:
+            table.advise(schema)
+            reader = table.opened_for(schema.columns, schema.target.name)
+            counted = reader.n_rows if schema.person is None else None  # how many persons, reading will tell
+            refuse_beyond(account, epsilon, delta, public_rows or counted)
             with steps_shown("reading rows") as shown:
                 rows = judged_rows(model, reader, lambda seen: shown(seen, reader.n_rows))
             with held():  # whoever interrupts now has paid for the evaluation and shall have it
                 found = evaluated(model, rows, epsilon, delta, neighbours, public_rows, seed, account)
                 results.what, results.fitted = "the evaluation", found.privacy.is_private
                 if output is not None:
-                    keep_text(found.to_json(), by_path[output], "evaluation")
+                    keep_text(found.to_json(), outputs["--output"], "evaluation")
                 show(found, as_json, {"model": str(model_path), "evaluation": _name(output), "report": _name(report)})
             if report is not None:
-                by_path[report].write(render_report(model, evaluation=found))
+                outputs["--report"].write(render_report(model, evaluation=found))
 
 
 def _name(path: Path | None) -> str | None:

@@ -102,15 +102,15 @@ def show(
 ) -> None:
     """Say what was spent, what that would be one by one, and what is left."""
     with clear_messages() as results:
-        from ..atomic import claimed
         from ..report.ledger import render_ledger
         from ..version import __version__
-        from .actions.ledger import in_words
+        from .actions.ledger import in_words, ledger_inputs
+        from .actions.outputs import claimed_outputs
 
-        found = _overview(ledger, dataset)
-        if page is not None:
-            with claimed(page, overwrite=force) as claim:
-                results.output(claim).write(render_ledger(found, __version__))
+        with claimed_outputs(results, {"--page": page}, ledger_inputs(ledger, dataset), force) as outputs:
+            found = _overview(ledger, dataset)
+            if page is not None:
+                outputs["--page"].write(render_ledger(found, __version__))
         say(json.dumps(found.facts()) if as_json else "\n".join(in_words(found)))
 
 
@@ -142,18 +142,21 @@ def verify(
 ) -> None:
     """Check the chain of entries; the exit code is 1 where something was changed, removed or set back."""
     with clear_messages():
-        from .actions.ledger import named_ledger, receipts_in, write_witness
+        from .actions.ledger import ledger_inputs, named_ledger, receipts_in, remembered, write_witness
+        from .actions.outputs import refuse_inputs
 
+        refuse_inputs({"--witness": witness}, {"the receipt": receipt or [], **ledger_inputs(ledger, dataset)})
         named = named_ledger(ledger, dataset)
-        files = [*(receipt or ()), *([] if witness is None or not witness.exists() else [witness])]
-        problems = named.verify([found for file in files for found in receipts_in(file)])
+        known = [found for file in receipt or () for found in receipts_in(file)]
+        known += [] if witness is None or not witness.exists() else [remembered(witness)]
+        problems = named.verify(known)
         if problems:
             fail("\n".join(problems))
         last = named.entries()[-1].receipt
         if witness is not None:
             write_witness(witness, last)
         say(f"in order: {last.number:,} entries of {last.dataset!r}, the last with hash {last.hash}")
-        if not files:
+        if not known:
             say("nothing outside the ledger was compared: see --receipt and --witness", err=True)
 
 
@@ -166,15 +169,15 @@ def export(
 ) -> None:
     """Write all entries with their hashes: for a copy elsewhere, and as a receipt for all of them."""
     with clear_messages() as results:
-        from ..atomic import claimed
-        from .actions.ledger import exported, named_ledger
+        from .actions.ledger import exported, ledger_inputs, named_ledger
+        from .actions.outputs import claimed_outputs
 
-        named = named_ledger(ledger, dataset)
-        entries = named.entries()
-        if not entries:
-            fail(f"the ledger has no data set {named.dataset!r}")
-        with claimed(output, overwrite=force) as claim:
-            results.output(claim).write(exported(entries))
+        with claimed_outputs(results, {"--output": output}, ledger_inputs(ledger, dataset), force) as outputs:
+            named = named_ledger(ledger, dataset)
+            entries = named.entries()
+            if not entries:
+                fail(f"the ledger has no data set {named.dataset!r}")
+            outputs["--output"].write(exported(entries))
 
 
 @app.command("raise-cap", epilog="Example: hardzero ledger raise-cap --ledger people.db --dataset people --epsilon 5")

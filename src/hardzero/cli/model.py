@@ -141,15 +141,16 @@ def fit(
     """
     with clear_messages() as results:
         from ..interrupts import held
-        from ..model.statement import WeakGuaranteeWarning
+        from ..model.statement import FewRowsWarning, WeakGuaranteeWarning
         from ..optim import progress
         from ..report import ready, render_report
         from ..schema.file import load_schema
         from .actions.bounds import bounded_for_fit, refuse_bounds
-        from .actions.fit import claimed_outputs, fit_rows, keep_model, refuse_dropping, refuse_public_rows
+        from .actions.fit import fit_rows, keep_model, refuse_dropping, refuse_public_rows
         from .actions.holdout import evaluation_path, set_aside
-        from .actions.ledger import account_of_fit, refuse_beyond
+        from .actions.ledger import account_of_fit, ledger_inputs, refuse_beyond
         from .actions.methods import build_estimator, method_for
+        from .actions.outputs import claimed_outputs
 
         schema = load_schema(schema_path)
         chosen = method_for(None if method is None else method.value, schema.target)
@@ -177,11 +178,11 @@ def fit(
         # Options are looked at before anything is spent, on bounds too.
         _, estimator = ready_to_fit(schema if bounds_epsilon is None else schema.at_limits())
         apart = set_aside(holdout, schema, estimator, scheduler, seed)
-        paths = {"model": output, "report": report, "evaluation": evaluation_path(apart, output, evaluation)}
-        wanted = {name: path for name, path in paths.items() if path is not None}
-        with claimed_outputs(list(wanted.values()), force) as claims:
-            results.outputs += claims
-            outputs = dict(zip(wanted, claims, strict=True))
+        evaluation = evaluation_path(apart, output, evaluation)
+        inputs = {**table.inputs, "the schema": [schema_path], **ledger_inputs(ledger, dataset, no_ledger)}
+        with claimed_outputs(
+            results, {"--output": output, "--report": report, "--evaluation": evaluation}, inputs, force
+        ) as outputs:
 
             def refuse_excess(n_rows: int | None, before: float = 0.0) -> None:
                 refuse_beyond(account, before + epsilon, delta, public_rows or n_rows)
@@ -198,18 +199,19 @@ def fit(
                 progress.listening(shown),
                 warnings.catch_warnings(),
             ):
-                warnings.simplefilter("ignore", WeakGuaranteeWarning)  # said below in our own way
+                for category in (WeakGuaranteeWarning, FewRowsWarning):  # said below in our own way
+                    warnings.simplefilter("ignore", category)
                 results.charging = account is not None
                 model = fit_rows(rows, schema, estimator)
                 with held():  # whoever interrupts now has paid for the model and shall have it
                     results.fitted, results.what = model.privacy.is_private, "the fit"
-                    keep_model(model, outputs["model"])
-                    found = None if apart is None else apart.evaluated(model, estimator, outputs["evaluation"])
+                    keep_model(model, outputs["--output"])
+                    found = None if apart is None else apart.evaluated(model, estimator, outputs["--evaluation"])
             if report is not None:
-                outputs["report"].write(render_report(model, evaluation=found))
-        for reason in model.privacy.weaknesses:
-            typer.secho(f"warning: a weak guarantee: {reason}", fg=ALARMS["WEAK"], err=True)
-        _show(model, as_json, {name: None if path is None else str(path) for name, path in paths.items()}, found)
+                outputs["--report"].write(render_report(model, evaluation=found))
+        _warn_of(model)
+        files = {"model": output, "report": report, "evaluation": evaluation}
+        _show(model, as_json, {name: None if path is None else str(path) for name, path in files.items()}, found)
 
 
 @contextmanager
@@ -224,6 +226,7 @@ def _training_rows(
     """Read a table here, without rows set aside, or let workers read it; unless too little budget is left."""
     from .actions.fit import read_rows
 
+    table.advise(schema)
     if scheduler is None:
         reader = table.opened_for(schema.columns, schema.target.name)
         refuse_excess(reader.n_rows if schema.person is None else None)  # how many persons, reading will tell
@@ -259,19 +262,23 @@ def predict(
     weight. Text that begins like a formula is written with an apostrophe before it.
     """
     with clear_messages() as results:
-        from ..atomic import claimed
         from ..model import FittedModel
+        from .actions.outputs import claimed_outputs
         from .actions.predict import write_predictions
 
-        model = FittedModel.load(model_path)
-        described = (model.features,) if model.schema is None else (model.schema.columns, model.schema.target.name)
-        reader = table.opened_for(*described)
-        with (
-            steps_shown("predicting rows") as shown,
-            claimed(output, overwrite=force) as claim,
-            results.output(claim).opened() as out,
-        ):
-            write_predictions(model, reader, keep or (), out, lambda seen: shown(seen, reader.n_rows), raw=raw)
+        inputs = {**table.inputs, "the model": [model_path]}
+        with claimed_outputs(results, {"--output": output}, inputs, force) as outputs:
+            model = FittedModel.load(model_path)
+            described = (
+                (model.features,) if model.schema is None else (model.schema.columns, model.schema.target.name)
+            )
+            reader = table.opened_for(*described)
+            with steps_shown("predicting rows") as shown, outputs["--output"].opened() as out:
+                unread = write_predictions(
+                    model, reader, keep or (), out, lambda seen: shown(seen, reader.n_rows), raw=raw
+                )
+        for line in unread:
+            typer.secho(f"warning: {line}", fg=ALARMS["WEAK"], err=True)
 
 
 def report(
@@ -283,15 +290,17 @@ def report(
 ) -> None:
     """Write a report about a model: one HTML page with chart, coefficients and the privacy statement."""
     with clear_messages() as results:
-        from ..atomic import claimed
         from ..model import FittedModel
         from ..model.evaluation import Evaluation
         from ..report import render_report
+        from .actions.outputs import claimed_outputs
 
-        found = None if evaluation is None else Evaluation.load(evaluation)
-        page = render_report(FittedModel.load(model_path), title=title, evaluation=found)
-        with claimed(output, overwrite=force) as claim:
-            results.output(claim).write(page)
+        evaluations = [] if evaluation is None else [evaluation]
+        inputs = {"the model": [model_path], "the evaluation": evaluations}
+        with claimed_outputs(results, {"--output": output}, inputs, force) as outputs:
+            found = None if evaluation is None else Evaluation.load(evaluation)
+            page = render_report(FittedModel.load(model_path), title=title, evaluation=found)
+            outputs["--output"].write(page)
 
 
 def inspect(model_path: ModelFile, as_json: AsJson = False) -> None:
@@ -309,13 +318,18 @@ def export(
 ) -> None:
     """Export a model with its preprocessing as ONNX, for programs in other languages."""
     with clear_messages() as results:
-        from ..atomic import claimed
         from ..model import FittedModel
         from ..model.onnx import to_onnx
+        from .actions.outputs import claimed_outputs
 
-        graph = to_onnx(FittedModel.load(model_path)).SerializeToString()
-        with claimed(output, overwrite=force) as claim:
-            results.output(claim).write(graph)
+        with claimed_outputs(results, {"--output": output}, {"the model": [model_path]}, force) as outputs:
+            outputs["--output"].write(to_onnx(FittedModel.load(model_path)).SerializeToString())
+
+
+def _warn_of(model: FittedModel) -> None:
+    few, weak = model.privacy.too_few_rows, model.privacy.weaknesses
+    for warning in (*([f"too few rows: {few}"] if few else []), *(f"a weak guarantee: {reason}" for reason in weak)):
+        typer.secho(f"warning: {warning}", fg=ALARMS["WEAK"], err=True)
 
 
 def _show(model: FittedModel, as_json: bool, files: dict[str, Any], found: Evaluation | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from ..schema.columns import DEFAULT_CUTS
 if TYPE_CHECKING:
     from ..readers import TableReader
     from ..readers.several import TablePart
+    from ..schema.columns import Schema
 
 Source = Annotated[
     str | None,
@@ -101,6 +103,16 @@ class TableOptions:
         """Whether there is a table at all."""
         return self.source is not None or self.query is not None
 
+    @property
+    def inputs(self) -> dict[str, list[Path]]:
+        """The files that are read: of the table, and of its columns' names."""
+        from ..readers.opening import files_behind  # noqa: PLC0415 - slow to import
+
+        return {
+            "the table": files_behind(self.source, self.query),
+            "the list of names": [Path(self.names)] if self.names is not None and os.path.isfile(self.names) else [],
+        }
+
     def opened(
         self, n_features: int | None = None, known_names: Mapping[str, Sequence[str]] | None = None
     ) -> TableReader:
@@ -127,6 +139,21 @@ class TableOptions:
             )
         names = [column.name for column in columns]
         return table_parts(self.source, **self._form(declared_features(names), {"schema": [*names, target]}))
+
+    def advise(self, schema: Schema) -> None:
+        """Tell of decimal commas where they are to be expected; whether there are some, records alone would tell."""
+        from ..schema.columns import Numeric, Unbounded  # noqa: PLC0415 - slow to import
+        from ..schema.target import NumericTarget  # noqa: PLC0415
+
+        numeric = isinstance(schema.target, NumericTarget) or any(
+            isinstance(column, Numeric | Unbounded) for column in schema.columns
+        )
+        if self.delimiter == ";" and numeric and schema.missing != "error":
+            say(
+                "note: a number has a decimal point; with a comma, as in 1,4, it counts as missing, and nothing is "
+                "said of it. The data holder is told: hardzero schema check --holder",
+                err=True,
+            )
 
     def _form(self, n_features: int | None, known_names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """What `open_table` is told of files."""
@@ -235,19 +262,35 @@ def clear_messages() -> Iterator[Results]:
     except (ValueError, TypeError, OSError, ImportError, RuntimeError) as error:
         if (signum := interrupts.received()) is not None:  # which some library made an error of its own
             _stop(results, 128 + signum)
-        fail(f"{_counted(error)} ({results})" if results.any else _counted(error))
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            if not all(claim.complete for claim in results.outputs):
+                typer.echo(f"error: nobody reads what is printed; {results}", err=True)
+            raise  # typer ends without a word
+        fail(f"{_in_words(error)} ({results})" if results.any else _in_words(error))
     except KeyboardInterrupt as stop:
         _stop(results, interrupts.exit_code(stop))
     finally:
         _results.reset(token)
 
 
-def _counted(error: Exception) -> str:
+def _in_words(error: Exception) -> str:
     """Return an error's message; where it tells of several problems, a list with their number."""
+    if isinstance(error, OSError) and error.strerror is not None:  # the system's own, not one of ours
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror.lower()
+        return reason if error.filename is None else f"{error.filename}: {reason}"
     problems = getattr(error, "problems", ())
     if len(problems) < 2:
         return str(error)
     return f"{len(problems):,} problems:\n" + "\n".join(f"  {line}" for line in str(error).split("\n"))
+
+
+def _nobody_reads() -> bool:
+    """Return whether what is printed goes to a program that has ended, such as `head`."""
+    try:
+        print(flush=True)  # by trying again: other pipes break as well, and that is an error
+    except BrokenPipeError:
+        return True
+    return False
 
 
 def _stop(results: Results, code: int) -> NoReturn:

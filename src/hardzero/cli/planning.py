@@ -20,7 +20,12 @@ Accuracy = Annotated[
     float, typer.Option(help="What a model that knows the truth would reach: state what models of such tables reach.")
 ]
 Rate = Annotated[float, typer.Option(help="The share of rows of class 1.")]
-Effects = Annotated[int, typer.Option(min=1, help="How many features have real effects.")]
+Effects = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="How many features have real effects.", show_default="6, or all features if they are fewer"
+    ),
+]
 Nonzero = Annotated[
     float | None, typer.Option(help="The share of cells that are not zero: features are indicators, not numbers.")
 ]
@@ -56,7 +61,7 @@ def plan(
     shape: ShapeOption = Shape.LINEAR,
     accuracy: Accuracy = 0.8,
     rate: Rate = 0.5,
-    effects: Effects = 6,
+    effects: Effects = None,
     nonzero: Nonzero = None,
     skew: Skew = 0.0,
     correlation: Correlation = 0.0,
@@ -73,25 +78,26 @@ def plan(
     expected accuracy come from rehearsals with made-up records.
     """
     with clear_messages() as results:
-        from ..atomic import claimed
         from ..evaluation.planner_tables import Supposed
         from ..optim import progress
         from .actions import planning
+        from .actions.outputs import claimed_outputs
 
         supposed = Supposed(accuracy, rate, effects, nonzero, skew, correlation)
         terms = {"delta": delta, "neighbours": neighbours.value, "supposed": supposed}
         table = planning.stated_table(features, schema_path, steps=shape is Shape.STEPS)
         request = planning.Request(rows, epsilon, table | terms, repeats)
-        planning.refuse_misuse(find_effect, share, picture)
+        planning.refuse_misuse(rows, find_effect, share, picture)
         with steps_shown("rehearsing") as shown, progress.listening(shown):
             if find_effect is not None:
                 answer = planning.needs(request, find_effect, share)
                 say(planning.needs_in_words(answer) if not as_json else planning.as_json(answer))
                 return
-            if picture is None:
-                forecast = planning.forecast(request)
-            else:
-                with claimed(picture, overwrite=force) as claim:
+            schemas = [] if schema_path is None else [schema_path]
+            with claimed_outputs(results, {"--picture": picture}, {"the schema": schemas}, force) as outputs:
+                if picture is None:
+                    forecast = planning.forecast(request)
+                else:
                     forecast, drawn = planning.pictured(request, picture)
-                    results.output(claim).write(drawn)
+                    outputs["--picture"].write(drawn)
         say(planning.as_json(forecast.to_dict()) if as_json else str(forecast))

@@ -53,15 +53,16 @@ def init(
     What is missing must come from what is known about the variables: read from records it would give them away.
     """
     with clear_messages() as results:
-        from ..atomic import claimed
+        from .actions.outputs import claimed_outputs
         from .actions.schema import drafted, what_is_left
 
-        draft = drafted(table, codebook or (), target, positive, guess_types=holder, n_features=n_features)
-        if output is None:
-            say(draft.text.removesuffix("\n"))
-        else:
-            with claimed(output, overwrite=force) as claim:
-                results.output(claim).write(draft.text)
+        inputs = {**table.inputs, "the code book": codebook or []}
+        with claimed_outputs(results, {"--output": output}, inputs, force) as outputs:
+            draft = drafted(table, codebook or (), target, positive, guess_types=holder, n_features=n_features)
+            if output is None:
+                say(draft.text.removesuffix("\n"))
+            else:
+                outputs["--output"].write(draft.text)
         for line in what_is_left(draft):
             say(line, err=True)
 
@@ -91,6 +92,8 @@ def check(
             else:
                 say("the schema is in order" + (f"; bounds to be released: {', '.join(private)}" if private else ""))
             return
+        if not holder:
+            table.advise(schema)
         found = check_table(schema.at_limits(), table.opened_for(schema.columns, schema.target.name), holder=holder)
         say(json.dumps(asdict(found)) if as_json else str(found))
         if not found.passed:

@@ -104,9 +104,10 @@ def tune(
         from ..optim import progress
         from ..schema.file import load_schema
         from .actions import tuning as actions
-        from .actions.fit import claimed_outputs, keep_model, refuse_dropping, refuse_public_rows
-        from .actions.ledger import account_of_fit, refuse_beyond
+        from .actions.fit import keep_model, refuse_dropping, refuse_public_rows
+        from .actions.ledger import account_of_fit, ledger_inputs, refuse_beyond
         from .actions.methods import method_for
+        from .actions.outputs import claimed_outputs
 
         schema = load_schema(schema_path)
         schema.refuse_persons("a search")
@@ -118,7 +119,7 @@ def tune(
         refuse_public_rows(neighbours.value, public_rows)
         tuning = PrivateSearch(
             actions.estimators_of(chosen, schema, option or ()),
-            actions.grid_of(grid or ()),
+            actions.grid_of(grid or (), chosen),
             epsilon=epsilon,
             delta=delta,
             neighbours=neighbours.value,
@@ -130,8 +131,9 @@ def tune(
             random_state=seed,
             ledger=account,
         ).terms()
-        with claimed_outputs([output], force) as claims:
-            results.outputs += claims
+        inputs = {**table.inputs, "the schema": [schema_path], **ledger_inputs(ledger, dataset, no_ledger)}
+        with claimed_outputs(results, {"--output": output}, inputs, force) as outputs:
+            table.advise(schema)
             reader = table.opened_for(schema.columns, schema.target.name)
             refuse_beyond(account, epsilon, delta, public_rows or reader.n_rows)
             source, chooser = actions.sources_of(tuning)
@@ -145,7 +147,7 @@ def tune(
                 found = actions.search_rows(rows, schema, tuning, plan, split, chooser)
                 with held():  # whoever interrupts now has paid for the model and shall have it
                     results.fitted = found.model.privacy.is_private
-                    keep_model(found.model, claims[0])
+                    keep_model(found.model, outputs["--output"])
         _show(found, output, as_json)
 
 

@@ -87,7 +87,7 @@ def plan(
         most_kept=planned.releases.stages[-1].kept,
         effects=_smallest_effects(probing, terms, repeats),
         accuracy=_expected_accuracy(world, terms, random_state),
-        assumptions=(*world.table.words, *supposed.words),
+        assumptions=(*world.table.words, *supposed.words(world.effects, probing.world.effects)),
         repeats=repeats,
     )
 
@@ -220,7 +220,9 @@ def _needed(
 
 def _smallest_effects(probing: Probing, terms: Terms, repeats: int) -> tuple[SmallestEffect, ...]:
     return tuple(
-        SmallestEffect(share, *found) for share, found in zip(SHARES, probing.smallest(terms, repeats), strict=True)
+        SmallestEffect(share, *found)
+        for share, found in zip(SHARES, probing.smallest(terms, repeats), strict=True)
+        if probing.world.table.holds(share)
     )
 
 
@@ -252,4 +254,10 @@ def _world(n_features: int | None, schema: Schema | None, supposed: Supposed) ->
     else:
         features = checks.whole_within("n_features", n_features, 2, MOST_FEATURES)
         table = PlainTable(features, supposed.nonzero, supposed.correlation)
-    return World(table, supposed)
+    world = World(table, supposed)
+    if world.effects > world.able:
+        raise ValueError(
+            f"effects must be at most {world.able}, the number of features that can have one, got {world.effects}; "
+            "state fewer effects, or more features"
+        )
+    return world

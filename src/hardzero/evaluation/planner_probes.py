@@ -78,7 +78,7 @@ class Probing:
         """Decide how many effects there are, so that all of them could be kept."""
         last = terms.plan(world.table).releases.stages[-1]
         room = min(last.kept, last.variables, world.table.n_features)
-        effects = max(min(world.supposed.effects, room // 2), 1)
+        effects = max(min(world.effects, room // 2), 1)
         world = replace(world, supposed=replace(world.supposed, effects=effects))
         return cls(world, max(room - effects, 1), world.strength(), seed)
 
@@ -89,7 +89,7 @@ class Probing:
         """
         count = len(sizes)
         turn = (number + np.arange(_OF_EACH * count)) % count
-        mattering = np.cumsum(sizes[turn] ** 2) <= self.world.supposed.effects * self.strength**2
+        mattering = np.cumsum(sizes[turn] ** 2) <= self.world.effects * self.strength**2
         return turn[: max(1, min(self.room, int(mattering.sum())))]
 
     def smallest(self, terms: Terms, repeats: int) -> list[Found]:

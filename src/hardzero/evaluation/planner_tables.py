@@ -34,8 +34,8 @@ class Supposed:
         such tables usually reach without privacy.
     rate : float
         The share of rows of class 1.
-    effects : int
-        How many features have real effects, of equal strength.
+    effects : int, optional
+        How many features have real effects, of equal strength: 6 if not given, or all features if they are fewer.
     nonzero : float or None
         The share of cells that are not zero: features are then indicators, else numbers. Not with a schema.
     skew : float
@@ -51,7 +51,7 @@ class Supposed:
 
     accuracy: float = 0.8
     rate: float = 0.5
-    effects: int = 6
+    effects: int | None = None
     nonzero: float | None = None
     skew: float = 0.0
     correlation: float = 0.0
@@ -59,7 +59,8 @@ class Supposed:
     def __post_init__(self) -> None:
         checks.share("accuracy", self.accuracy)
         checks.share("rate", self.rate)
-        checks.whole("effects", self.effects, 1)
+        if self.effects is not None:
+            checks.whole("effects", self.effects, 1)
         checks.not_negative("skew", self.skew)
         if self.correlation != 0:
             checks.share("correlation", self.correlation)
@@ -71,14 +72,20 @@ class Supposed:
                 f"class reaches at rate={self.rate:g}; got {self.accuracy:g}"
             )
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The same in words."""
+    def words(self, effects: int, beside_probes: int) -> tuple[str, ...]:
+        """Return the same in words, with so many effects, of which fewer may be real where others are looked for.
+
+        Privacy
+        -------
+        Data-independent.
+        """
+        fewer = "" if beside_probes == effects else f"; {beside_probes} of them where smallest effects are looked for"
         return (
             f"classes of which one has {100 * self.rate:g} % of the rows, and that could be told in "
             f"{100 * self.accuracy:g} % of the rows by a model that knows the truth",
-            f"{self.effects} real effects of equal strength, on "
-            + ("features that spread more than others" if self.correlation == 0 else "neighbours, of the same sign"),
+            f"{effects} real effect{'' if effects == 1 else 's'} of equal strength, on "
+            + ("features that spread more than others" if self.correlation == 0 else "neighbours, of the same sign")
+            + fewer,
         )
 
 
@@ -112,6 +119,9 @@ class MadeUpTable(Protocol):
     @property
     def words(self) -> tuple[str, ...]:
         """What is supposed of its cells."""
+
+    def holds(self, share: float | None) -> bool:
+        """Whether it may have such a feature: an indicator that a share of the rows has, or a number without one."""
 
     def beside(self, features: int) -> MadeUpTable:
         """Return what is left of the table where so many features are to be put beside it."""
@@ -196,6 +206,10 @@ class PlainTable:
             _in_words("indicators", self.correlation) + f"; {100 * self.nonzero:g} % of their cells are not zero",
         )
 
+    def holds(self, share: float | None) -> bool:
+        """Return True: nothing says what else there is."""
+        return True
+
     def beside(self, features: int) -> PlainTable:
         """Return the table without so many features: in all there are as many as were stated."""
         return replace(self, n_features=self.n_features - features)
@@ -268,8 +282,14 @@ class SchemaTable:
         """What is supposed of its cells."""
         frequent = "equally frequent" if self.skew == 0 else f"the k-th as frequent as 1/k^{self.skew:g}"
         one_each = () if self.schema.person is None else ("persons with one row each, who are the rows meant here",)
-        cells = f"numbers uniform between their bounds, categories {frequent}"
+        kinds = ((True, "numbers uniform between their bounds"), (False, f"categories {frequent}"))
+        numeric = {isinstance(column, Numeric) for column in self.schema.used}
+        cells = ", ".join(words for kind, words in kinds if kind in numeric)
         return (f"{_in_words('columns', self.correlation)}; {cells}", *one_each)
+
+    def holds(self, share: float | None) -> bool:
+        """Return whether some column has such features."""
+        return any(_has_indicators(column) == (share is not None) for column in self.schema.used)
 
     def beside(self, features: int) -> SchemaTable:
         """Return the whole table."""
@@ -293,6 +313,10 @@ class SchemaTable:
                 values = column.values
         shares = (1.0 + np.arange(len(values))) ** -self.skew
         return np.array(values)[np.searchsorted(np.cumsum(shares[:-1]) / shares.sum(), numbers, side="right")]
+
+
+def _has_indicators(column: UsedColumn) -> bool:
+    return isinstance(column, Categorical | Boolean) or any(feature.is_step for feature in column.features)
 
 
 def with_probes(variables: Variables | None, count: int) -> Variables | None:

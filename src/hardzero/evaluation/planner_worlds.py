@@ -28,6 +28,7 @@ _AT_ONCE = 2**22
 _SMALLEST = np.float32(2**-24)
 _HALVINGS = 40
 _STRONGEST = 200.0
+_USUAL_EFFECTS = 6
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,16 @@ class World:
     table: MadeUpTable
     supposed: Supposed
 
+    @property
+    def able(self) -> int:
+        """How many features can have an effect: those that are not the same in all rows."""
+        return int(np.count_nonzero(self.table.spreads))
+
+    @property
+    def effects(self) -> int:
+        """How many have one: as many as was stated, or the usual number where there are so many."""
+        return min(_USUAL_EFFECTS, self.able) if self.supposed.effects is None else self.supposed.effects
+
     def strength(self) -> float:
         """Return the size of every real effect, by one standard deviation.
 
@@ -93,7 +104,7 @@ class World:
 
         if reached(_STRONGEST) < self.supposed.accuracy:
             raise ValueError(
-                f"accuracy={self.supposed.accuracy:g} cannot be reached by {self.supposed.effects} effects: their "
+                f"accuracy={self.supposed.accuracy:g} cannot be reached by {self.effects} effects: their "
                 "features are too rare; state more effects, or an accuracy closer to that of guessing"
             )
         return _crossing(reached, self.supposed.accuracy, 0.0, _STRONGEST)
@@ -139,7 +150,7 @@ class World:
 
     def weights(self, size: float) -> FloatArray:
         """Return the true weights of the table's own features, all effects of this size."""
-        spreads, count = self.table.spreads, self.supposed.effects
+        spreads, count = self.table.spreads, self.effects
         widest = np.sort(np.argsort(-spreads, kind="stable")[: max(len(spreads) // 2, count)])
         if self.supposed.correlation == 0:
             chosen = widest[np.linspace(0, len(widest) - 1, count).round().astype(np.intp)]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..schema import cells
+from ..schema.cells import Mask
 from ..schema.columns import Numeric, Schema, UsedColumn
 from ..schema.fields import printable, suggestions
 from ..schema.file import type_family
@@ -16,9 +19,14 @@ _TEXTS = ("text", "number", "boolean", "time")
 _NUMBERS = ("text", "number", "boolean")
 
 
+_MOST_ROWS = 5
+
+
 @dataclass(frozen=True)
 class ColumnCounts:
     """How many cells of a column are missing, outside the bounds, or no listed value (no number, for a number).
+
+    Of each kind also the numbers of the first rows that have them; the first row of a table is row 1.
 
     Privacy
     -------
@@ -29,6 +37,9 @@ class ColumnCounts:
     missing: int
     outside: int
     unknown: int
+    missing_rows: tuple[int, ...] = ()
+    outside_rows: tuple[int, ...] = ()
+    unknown_rows: tuple[int, ...] = ()
 
     @property
     def troubled(self) -> int:
@@ -41,6 +52,19 @@ class ColumnCounts:
             self.missing + other.missing,
             self.outside + other.outside,
             self.unknown + other.unknown,
+            (self.missing_rows + other.missing_rows)[:_MOST_ROWS],
+            (self.outside_rows + other.outside_rows)[:_MOST_ROWS],
+            (self.unknown_rows + other.unknown_rows)[:_MOST_ROWS],
+        )
+
+    def __str__(self) -> str:
+        kinds = (
+            ("missing", self.missing, self.missing_rows),
+            ("out of bounds", self.outside, self.outside_rows),
+            ("unknown", self.unknown, self.unknown_rows),
+        )
+        return f"{printable(self.column)}: " + ", ".join(
+            f"{count} {what}" + (f" ({in_rows(count, rows)})" if count else "") for what, count, rows in kinds
         )
 
 
@@ -82,12 +106,8 @@ class TableCheck:
         if self.unused:
             yield f"not used: {', '.join(map(printable, self.unused))}"
         if self.counts is not None:
-            yield f"SENSITIVE, for the data holder only: {self.n_rows} rows"
-            for count in sorted(self.counts, key=lambda count: -count.troubled):
-                yield (
-                    f"{printable(count.column)}: {count.missing} missing, {count.outside} out of bounds, "
-                    f"{count.unknown} unknown"
-                )
+            yield f"SENSITIVE, for the data holder only: {self.n_rows} rows, of which the first is row 1"
+            yield from map(str, sorted(self.counts, key=lambda count: -count.troubled))
 
 
 def check_table(schema: Schema, reader: TableReader, *, holder: bool = False) -> TableCheck:
@@ -122,11 +142,11 @@ def check_table(schema: Schema, reader: TableReader, *, holder: bool = False) ->
     totals = {name: ColumnCounts(name, 0, 0, 0) for name in names}
     n_rows = 0
     for batch in reader.batches(columns=names):
-        n_rows += batch.num_rows
         arrays = cells.columns_of(batch, names)
         for column in schema.used:
-            totals[column.name] += _counts(column, arrays[column.name], schema.missing_values)
-        totals[schema.target.name] += _target_counts(schema, arrays[schema.target.name])
+            totals[column.name] += _counts(column, arrays[column.name], schema.missing_values, n_rows)
+        totals[schema.target.name] += _target_counts(schema, arrays[schema.target.name], n_rows)
+        n_rows += batch.num_rows
     return TableCheck(problems, unused, n_rows, tuple(totals.values()))
 
 
@@ -146,16 +166,41 @@ def _problems(schema: Schema, reader: TableReader) -> Iterator[str]:
             yield f"column {name!r} has the type {types[name]}, which gives no {kind}; convert or ignore it"
 
 
-def _counts(column: UsedColumn, array: object, missing_values: tuple[str, ...]) -> ColumnCounts:
+def _counts(column: UsedColumn, array: object, missing_values: tuple[str, ...], before: int) -> ColumnCounts:
     found = cells.encode_column(column, array, missing_values)
-    absent = found.missing & ~found.unknown
-    return ColumnCounts(column.name, int(absent.sum()), int(found.outside.sum()), int(found.unknown.sum()))
+    return counted(column.name, found.missing & ~found.unknown, found.outside, found.unknown, before)
 
 
-def _target_counts(schema: Schema, array: object) -> ColumnCounts:
+def _target_counts(schema: Schema, array: object, before: int) -> ColumnCounts:
     target = schema.target
     if isinstance(target, NumericTarget):
         _, missing, outside, unknown = cells.encode_outcomes(target, array, schema.missing_values)
-        return ColumnCounts(target.name, int((missing & ~unknown).sum()), int(outside.sum()), int(unknown.sum()))
+        return counted(target.name, missing & ~unknown, outside, unknown, before)
     _, missing, unknown = cells.encode_labels(target, array, schema.missing_values)
-    return ColumnCounts(target.name, int(missing.sum()), 0, int(unknown.sum()))
+    return counted(target.name, missing, np.zeros_like(missing), unknown, before)
+
+
+def counted(column: str, missing: Mask, outside: Mask, unknown: Mask, before: int) -> ColumnCounts:
+    """Count the marked cells of some rows of a column, ``before`` which there were so many others.
+
+    Privacy
+    -------
+    Sensitive: exact counts, for the data holder only.
+    """
+    counts = int(missing.sum()), int(outside.sum()), int(unknown.sum())
+    return ColumnCounts(column, *counts, *(_first_rows(marked, before) for marked in (missing, outside, unknown)))
+
+
+def _first_rows(marked: Mask, before: int) -> tuple[int, ...]:
+    return tuple((np.flatnonzero(marked)[:_MOST_ROWS] + before + 1).tolist())
+
+
+def in_rows(count: int, first: tuple[int, ...]) -> str:
+    """Say in which rows so many cells are, of which the first are known.
+
+    Privacy
+    -------
+    Sensitive.
+    """
+    more = ", …" if count > len(first) else ""
+    return f"row{'' if count == 1 else 's'} {', '.join(map(str, first))}{more}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from glob import glob
 from pathlib import Path
 
 from ..schema.text_files import COMPRESSED
@@ -18,6 +19,9 @@ from .sql import open_database
 from .table import ReaderError, TableReader
 
 _URL = re.compile(r"[A-Za-z][\w+.-]+://")
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+_DATABASE_FILE = re.compile(r"(?:sqlite|duckdb)(?:\+\w+)?:///(?:file:)?([^?]+)")
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
 
 def open_table(
@@ -72,8 +76,10 @@ def open_table(
         if names is not None:
             raise ReaderError("names are for CSV files without a header line; a query names its columns itself")
         return open_database(location, query) if location and is_url else open_duckdb(location, query)
-    if location is None or is_url:
-        raise ReaderError("a database needs a query; a table without one must be a file")
+    if location is None:
+        raise ReaderError("name a table: a file, several by a pattern such as 'folder/*.parquet', or a query")
+    if is_url:
+        raise ReaderError("a database needs a query, such as SELECT * FROM people")
     if (files := matching_files(location)) is not None:
         given = {"form": form, "delimiter": delimiter, "names": names, "n_features": n_features}
         return one_after_the_other(location, [open_table(file, **given) for file in files])  # type: ignore[arg-type]
@@ -94,11 +100,46 @@ def open_table(
             return open_arrow(path)
 
 
+def files_behind(source: str | None, query: str | None = None) -> list[Path]:
+    """Return the files that a table is read from, as far as source and query name them.
+
+    Of a query, those count that are quoted in it, also by a pattern.
+
+    Raises
+    ------
+    ReaderError
+        The source is a pattern, and no file matches.
+
+    Privacy
+    -------
+    Data-independent: names of files count as public.
+    """
+    location = source or ""
+    if not _URL.match(location):
+        named = [location] if query is not None else matching_files(location) or [location]
+    else:
+        named = [found[1]] if (found := _DATABASE_FILE.match(location)) else []
+    quoted = (first or second for first, second in _QUOTED.findall(query or ""))
+    return [Path(file) for file in [*named, *(file for text in quoted for file in _files_named(text))] if file]
+
+
+def _files_named(text: str) -> list[str]:
+    """Return what a text stands for if it is a name or a pattern of files; no name is without a dot or a folder."""
+    return glob(text, recursive=True) if "." in text or "/" in text else []
+
+
 def _format(path: Path, plain: Path, form: FileFormat | str | None) -> FileFormat:
     """Return the stated format, or the one that the name without an ending of compression tells."""
     kind = FileFormat.named(plain.suffix) if form is None else _parsed(form)
     if kind is None:
-        raise ReaderError(f"{path}: the name does not tell the format; name it, one of {', '.join(FileFormat)}")
+        if plain.suffix.lower() in _SPREADSHEETS:
+            raise ReaderError(
+                f"{path}: Excel files and other spreadsheets are not read; save the sheet as CSV or Parquet"
+            )
+        raise ReaderError(
+            f"{path}: the name does not tell the format; name one of {', '.join(FileFormat)}, by --format on the "
+            "command line, by form=… in Python"
+        )
     if plain != path and not kind.may_be_compressed:
         raise ReaderError(f"{path} is compressed as a whole, which {kind} files are not; decompress it first")
     return kind

@@ -19,6 +19,7 @@ from .columns import Categorical, Numeric, Schema, UsedColumn
 from .target import NumericTarget
 
 _SIGNS = {None: 0, "up": 1, "down": -1}
+_WHERE = "The data holder is told where they are: hardzero schema check --holder"
 CsrArray: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
 
 
@@ -183,7 +184,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
             outcomes, absent = self._outcomes(arrays[schema.target.name])
             incomplete[schema.target.name] = absent
         kept = self._kept(incomplete, len(next(iter(arrays.values()))))
-        X = _stack(encoded, schema.variables)
+        X = stacked(encoded, schema.variables)
         X = X if kept.all() else X[kept]
         if not target:
             return Encoded(X, None, kept, None)
@@ -292,8 +293,8 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
                 kept &= ~missing
             elif missing.any() and (policy == "error" or name == target):
                 raise EncodingError(
-                    f"column {name!r} has cells that are missing or cannot be understood; mend them, or set the "
-                    f"schema's missing policy to {'drop' if name == target else 'zero or drop'}"
+                    f"column {name!r} has cells that are missing or cannot be understood; mend them, or fit with a "
+                    f"schema that sets the missing policy to {'drop' if name == target else 'zero or drop'}. {_WHERE}"
                 )
         return kept
 
@@ -309,12 +310,24 @@ def _refuse_unknown_labels(target: str, unknown: Mask) -> None:
     if unknown.any():
         raise EncodingError(
             f"the target {target!r} has labels that are not among the schema's classes; "
-            "add them to the classes, or leave those rows out"
+            f"add them to the classes, or leave those rows out. {_WHERE}"
         )
 
 
-def _stack(columns: Mapping[str, cells.EncodedColumn], variables: Sequence[str]) -> CsrArray:
-    """Put runs side by side, those of one row after another, so that their order is that of the matrix."""
+def stacked(columns: Mapping[str, cells.EncodedColumn], variables: Sequence[str]) -> CsrArray:
+    """Put runs side by side, those of one row after another, so that their order is that of the matrix.
+
+    Parameters
+    ----------
+    columns : mapping
+        Encoded columns by name; those that are not there are 0.
+    variables : sequence of str
+        The column of every feature.
+
+    Privacy
+    -------
+    Sensitive. The numbers of a row depend on its own cells only.
+    """
     starts = {name: len(variables) - 1 - place for place, name in enumerate(reversed(variables))}
     runs = [(starts[name], column.position, column.length, column.value) for name, column in columns.items()]
     parts = kernels.stacked_runs(runs)

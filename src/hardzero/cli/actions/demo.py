@@ -25,7 +25,12 @@ def copy_sample(
     -------
     Sensitive: raw records (of a public data set).
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            f"cannot make the folder {folder}: {str(error.strerror).lower()}; choose a place that you may write to"
+        ) from None
     for name, bundled in FILES.items():
         content = resources.files("hardzero.datasets").joinpath("samples", bundled).read_bytes()
         text = (lzma.decompress(content) if bundled.endswith(".xz") else content).decode()

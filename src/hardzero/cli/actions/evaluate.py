@@ -22,6 +22,7 @@ from ...readers.matrix import rows_at_once
 from ...schema.columns import Schema
 from ...schema.encoder import SchemaEncoder
 from ...schema.persons import Register
+from .fit import without_rows
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def judged_rows(model: FittedModel, reader: TableReader, heard: Callable[[int], 
         seen += batch.num_rows
         heard(seen)
     if not sum(map(len, places)):
-        raise InputError(f"{reader.source} has no rows to evaluate on")
+        raise InputError(without_rows(reader.source, "evaluate on", schema))
     told = None if schema.person is None else Persons.of_numbers(np.concatenate(persons))
     return Judged(np.concatenate(margins), np.concatenate(places), told)
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...atomic import Claim, claimed
+from ...atomic import Claim
 from ...checks import InputError
 from ...data.bounded import Bounds
 from ...data.stacked import StackedData
@@ -80,8 +80,19 @@ def read_rows(
     refuse_misfit(reader, schema)
     rows = encoded_rows(reader, schema, heard, without)
     if not len(rows.y if isinstance(rows, RegressionRows) else rows.places):
-        raise InputError(f"{reader.source} has no rows to learn from")
+        raise InputError(without_rows(reader.source, "learn from", schema, set_aside=without is not None))
     return rows
+
+
+def without_rows(source: str, purpose: str, schema: Schema, *, set_aside: bool = False) -> str:
+    """Say that there are no rows to do something with, and what else than the table may have left none.
+
+    Privacy
+    -------
+    Depends on what was asked for; which of the reasons it is the records would tell.
+    """
+    dropped = ", or the schema's missing policy dropped all of them" if schema.missing == "drop" else ""
+    return f"{source} has no rows to {purpose}{dropped}" + (", or all were set aside" if set_aside else "")
 
 
 def refuse_misfit(reader: TableReader, schema: Schema) -> None:
@@ -207,23 +218,6 @@ def refuse_public_rows(neighbours: str, public_rows: int | None) -> None:
             f"--public-rows goes with --neighbours add-remove; with {neighbours} the table's own number of rows is "
             "published"
         )
-
-
-@contextmanager
-def claimed_outputs(paths: Sequence[Path], overwrite: bool) -> Iterator[list[Claim]]:
-    """Claim files before hours are spent and a budget with them: those that could not be written are refused now.
-
-    While one process fits a model, another that would write a file of the same name is refused before it reads a
-    record.
-
-    Privacy
-    -------
-    Data-independent.
-    """
-    if len({path.resolve() for path in paths}) < len(paths):
-        raise InputError("two outputs have the same name; give each its own")
-    with ExitStack() as claims:
-        yield [claims.enter_context(claimed(path, overwrite=overwrite)) for path in paths]
 
 
 def keep_model(model: FittedModel, output: Claim) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from ...model import FittedModel
 from ...model.curves import Curve, curves_of, has_variables
 from ...model.inference_json import error_rows
-from ...model.plain_text import is_control, shown
+from ...model.plain_text import shown
 from ...model.presentation import summary
 
 
@@ -76,11 +76,10 @@ def _variable(curve: Curve) -> dict[str, Any]:
 
 
 def to_json(values: dict[str, Any]) -> str:
-    """Return JSON on one line in which every character that a terminal would obey is escaped.
+    """Return JSON on one line, in ASCII: nothing is lost, and nothing obeyed, whatever the terminal.
 
     Privacy
     -------
     Post-processing.
     """
-    text = json.dumps(values, ensure_ascii=False)
-    return "".join(f"\\u{ord(c):04x}" if is_control(c) else c for c in text)
+    return json.dumps(values).replace("\x7f", "\\u007f")  # the one control character that JSON leaves as it is

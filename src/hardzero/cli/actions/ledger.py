@@ -6,12 +6,15 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from ...atomic import write_atomically
 from ...checks import InputError
 from ...data.bounded import MAX_ROWS
+from ...ledger.address import is_file, normal
 from ...ledger.chain import Entry, canonical
 from ...ledger.ledger import Ledger
 from ...ledger.overview import Overview
@@ -55,12 +58,33 @@ def project_settings() -> dict[str, str]:
     -------
     Data-independent.
     """
+    file = _settings_file()
+    return {} if file is None else _settings_of(file)
+
+
+def ledger_inputs(url: str | None, dataset: str | None, no_ledger: bool = False) -> dict[str, list[Path]]:
+    """Return the file of the ledger that options or settings name, and the settings if they are looked at.
+
+    Neither where ``no_ledger`` says that nothing is charged.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    if no_ledger:
+        return {}
+    settings = _settings_file() if url is None or dataset is None else None
+    stated = {} if settings is None else _settings_of(settings)
+    address = None if (named := url or stated.get("url")) is None else normal(named)
+    return {
+        "the ledger": [Path(address)] if address is not None and is_file(address) else [],
+        "the settings": [] if settings is None else [settings],
+    }
+
+
+def _settings_file() -> Path | None:
     here = Path.cwd()
-    for folder in (here, *here.parents):
-        file = folder / SETTINGS
-        if file.is_file():
-            return _settings_of(file)
-    return {}
+    return next((file for folder in (here, *here.parents) if (file := folder / SETTINGS).is_file()), None)
 
 
 def _settings_of(file: Path) -> dict[str, str]:
@@ -245,6 +269,20 @@ def receipts_in(path: Path) -> list[Receipt]:
     if not receipts:
         raise InputError(f"{path}: names no entry of a ledger; its fit was not charged to one")
     return receipts
+
+
+def remembered(witness: Path) -> Receipt:
+    """Return the receipt that a witness holds; a file that holds anything else is refused, as it would be replaced.
+
+    Privacy
+    -------
+    Post-processing.
+    """
+    with suppress(KeyError, ValueError):
+        field = parse(witness.read_text(encoding="utf-8"))
+        if field.entries().keys() == {entry.name for entry in fields(Receipt)}:
+            return _receipt(field)
+    raise InputError(f"--witness {witness}: is there already and is no witness; name a file that may be replaced")
 
 
 def _receipt(field: Field) -> Receipt:

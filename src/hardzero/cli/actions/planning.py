@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ... import checks
 from ...checks import InputError
+from ...data.bounded import MAX_ROWS
 from ...evaluation.planner import NEEDED_REPEATS, REPEATS, needed_epsilon, needed_rows, plan
 from ...evaluation.planner_forecast import Forecast
 from ...evaluation.planner_picture import utility_page, utility_picture
+from ...evaluation.planner_worlds import MOST_FEATURES
 from ...schema.file import load_schema
 
 _FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -39,18 +42,19 @@ def stated_table(features: int | None, schema_path: Path | None, *, steps: bool)
     if (features is None) == (schema_path is None):
         raise InputError("say how many features there are with --features, or which with --schema; not both")
     if schema_path is None:
-        return {"n_features": features}
+        return {"n_features": checks.whole_within("--features", features, 2, MOST_FEATURES)}
     schema = load_schema(schema_path)
     return {"schema": schema.with_steps() if steps else schema}
 
 
-def refuse_misuse(find_effect: float | None, share: float | None, picture: Path | None) -> None:
-    """Refuse options that do not go together, before anything is rehearsed.
+def refuse_misuse(rows: int, find_effect: float | None, share: float | None, picture: Path | None) -> None:
+    """Refuse a table that is too large, and options that do not go together, before anything is rehearsed.
 
     Privacy
     -------
     Data-independent.
     """
+    checks.whole_within("--rows", rows, 1, MAX_ROWS)
     if share is not None and find_effect is None:
         raise InputError("--share goes with --find-effect, which says how strong the category's effect is")
     if picture is not None and find_effect is not None:

@@ -8,14 +8,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...checks import InputError
 from ...model import FittedModel
 from ...readers import TableReader
+from ...readers.check import ColumnCounts, counted, in_rows
 from ...readers.matrix import rows_at_once
 from ...schema import cells
 from ...schema.cell_text import DECIMAL
-from ...schema.encoder import SchemaEncoder
+from ...schema.columns import Numeric
+from ...schema.encoder import stacked
 from ...schema.fields import SPACES
 
 _DIGITS = 6
@@ -31,7 +34,7 @@ def write_predictions(
     heard: Callable[[int], None],
     *,
     raw: bool = False,
-) -> None:
+) -> list[str]:
     """Write a CSV line for each row: kept columns, the predicted class, and the probability of each class.
 
     Only columns with a nonzero weight are read. A row that the schema would drop, because a value is missing in one
@@ -53,6 +56,16 @@ def write_predictions(
     raw : bool, default=False
         Whether text is written as it is, spaces, formulas and all.
 
+    Returns
+    -------
+    list of str
+        What could not be read, in words: a line for each column that has such cells.
+
+    Raises
+    ------
+    InputError
+        A column is not there, or a value is missing that the model's schema does not let be missing.
+
     Privacy
     -------
     Post-processing, as far as the training data are concerned; sensitive for the people in this table.
@@ -64,10 +77,10 @@ def write_predictions(
     heads = [f"probability {label}" for label in model.classes]
     written = _as_it_is if raw else without_formula
     lines.writerow([*map(written, keep), "prediction", *heads])
-    seen = 0
+    seen, unread = 0, dict[str, ColumnCounts]()
     rows = rows_at_once(len(model.features))
     for batch in reader.batches(rows, columns=list(dict.fromkeys([*names, *keep]))):
-        kept, X = _encoded(model, batch)
+        kept, X = _of_numbers(model, batch) if model.schema is None else _encoded(model, batch, seen, unread)
         answers: list[list[Any]] = [["", *("" for _ in heads)] for _ in range(batch.num_rows)]
         if kept.any():
             labels = model.predict(X)
@@ -83,6 +96,8 @@ def write_predictions(
         )
         seen += batch.num_rows
         heard(seen)
+    numeric = set() if model.schema is None else {c.name for c in model.schema.used if isinstance(c, Numeric)}
+    return [_in_words(found, seen, name in numeric) for name, found in unread.items() if found.unknown]
 
 
 def without_formula(cell: Any) -> Any:
@@ -106,11 +121,46 @@ def _as_it_is(cell: Any) -> Any:
     return cell
 
 
-def _encoded(model: FittedModel, batch: Any) -> tuple[Any, Any]:
-    """Which rows can be predicted, and their features."""
-    if model.schema is not None:
-        encoded = SchemaEncoder(model.schema).encode(batch, target=False, columns=model.needed)
-        return encoded.kept, encoded.X
+def _encoded(
+    model: FittedModel, batch: Any, before: int, unread: dict[str, ColumnCounts]
+) -> tuple[NDArray[np.bool_], Any]:
+    """Return which rows can be predicted, and their features; add up what could not be read.
+
+    Unlike the rows of a fit these are protected by nothing, so that it may be said where cells cannot be understood.
+    """
+    schema = model.schema
+    assert schema is not None
+    arrays = cells.columns_of(batch, model.needed)
+    used = [column for column in schema.used if column.name in arrays]
+    columns = {
+        column.name: cells.encode_column(column, arrays[column.name], schema.missing_values) for column in used
+    }
+    kept = np.ones(batch.num_rows, dtype=bool)
+    for name, column in columns.items():
+        found = counted(name, column.missing, column.outside, column.unknown & column.missing, before)
+        if schema.missing == "error" and found.missing:
+            raise InputError(
+                f"column {name!r} has cells that are missing or cannot be understood, in "
+                f"{in_rows(found.missing, found.missing_rows)} (the first row is row 1), and the model takes no "
+                "gaps; mend them, or leave those rows out"
+            )
+        unread[name] = unread[name] + found if name in unread else found
+        if schema.missing == "drop":
+            kept &= ~column.missing
+    X = stacked(columns, schema.variables)
+    return kept, X if kept.all() else X[kept]
+
+
+def _in_words(found: ColumnCounts, n_rows: int, numeric: bool) -> str:
+    return (
+        f"column {found.column!r}: {found.unknown:,} of {n_rows:,} cells cannot be understood and count as missing, "
+        f"in {in_rows(found.unknown, found.unknown_rows)} (the first row is row 1)"
+        + ("; a number has a decimal point, not a comma" if numeric else "")
+    )
+
+
+def _of_numbers(model: FittedModel, batch: Any) -> tuple[NDArray[np.bool_], Any]:
+    """Return all rows, and their features by name."""
     arrays = cells.columns_of(batch, model.needed)
     X = np.zeros((batch.num_rows, len(model.features)))
     try:

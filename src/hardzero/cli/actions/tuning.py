@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,14 +69,20 @@ def estimators_of(methods: Sequence[str], schema: Schema, options: Sequence[str]
     return built if len(built) > 1 else next(iter(built.values()))
 
 
-def grid_of(grids: Sequence[str]) -> dict[str, list[Any]] | None:
-    """Return the grid, if there is one.
+def grid_of(grids: Sequence[str], methods: Sequence[str]) -> dict[str, list[Any]] | None:
+    """Return the grid, if there is one; without one there must be several methods to choose among.
 
     Privacy
     -------
     Data-independent.
     """
-    return parsed_grid(grids) or None
+    grid = parsed_grid(grids)
+    if len(methods) * math.prod(map(len, grid.values())) < 2:
+        raise InputError(
+            "a search needs two candidates or more: add --grid with a parameter and several values, or a second "
+            "--method"
+        )
+    return grid or None
 
 
 def tuning_rows(
