@@ -236,8 +236,8 @@ At most 2√p weights a class. dna and mnist on their test parts, the others on 
 From the published Sparsifier upwards: zCDP accounting with the exponential mechanism; the Lipschitz bound at the
 released weights; the intercept. Then select-then-refit without its refit (the eliminations get the budget), with
 rows clipped by their residuals (the weights come out too large, which accuracy does not show), without its support
-rule, and whole. On w8a, whose signal lies in many rare features, the variants that keep more of them rank better: without
-the refit AUC is a point higher.
+rule, and whole. On w8a, whose signal lies in many rare features, the variants that keep more of them rank better:
+without the refit AUC is a point higher.
 
 {ablation}
 
