@@ -134,7 +134,7 @@ def test_predictions_for_data_frames(client):
 # --- What is refused ----------------------------------------------------------------------------------------------
 
 
-def refused(values=X, labels=TWO, error=ValueError, match="", **changes):
+def refused(values=X, labels=TWO, error=ValueError, match=None, **changes):
     estimator = hz.SparsePrivateLogisticRegression(**{**TASKS["select-refit"][1], **changes})
     with pytest.raises(error, match=match) as told:
         estimator.fit(values, labels)
