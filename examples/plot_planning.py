@@ -18,7 +18,7 @@ forecasts = [plan(3_000, 20, epsilon=epsilon, supposed=supposed, repeats=8) for 
 print(forecasts[3])
 
 # %%
-# Eight rehearsals give a rough answer in a second; the default of 80 is what a decision deserves.
+# Eight rehearsals give a rough answer in a second; a decision deserves the default of 320.
 #
 # ## What ε buys
 # On the left how often a new person's answer is predicted. On the right the smallest effect that is kept and called

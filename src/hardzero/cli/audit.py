@@ -12,7 +12,7 @@ import typer
 
 from .options import AsJson, Force, clear_messages, steps_shown
 
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer runs, in less than a minute: finds gross faults only.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer runs, in about a minute: finds gross faults only.")]
 Only = Annotated[
     list[str] | None,
     typer.Option(help="Audit cases whose name contains this; repeat it for more.", show_default="all cases"),

@@ -44,7 +44,8 @@ Share = Annotated[
     typer.Option(help="For --find-effect: the share of rows that have the category.", show_default=False),
 ]
 Repeats = Annotated[
-    int | None, typer.Option(min=5, help="Rehearsals: more are more exact.", show_default="320, or 40")
+    int | None,
+    typer.Option(min=5, help="Rehearsals: the more, the more exact.", show_default="320, for --find-effect 40"),
 ]
 Picture = Annotated[
     Path | None, typer.Option(help="Also rehearse other ε, and draw utility against ε: an .svg or .html file.")

@@ -101,7 +101,7 @@ def load(name: str, part: str = "train", *, verify: bool = True) -> Dataset:
     Parameters
     ----------
     name : str
-        One of the names in `sources`.
+        One of the names in `origins`.
     part : str, default="train"
         "train" or "test", where the data set has both.
     verify : bool, default=True

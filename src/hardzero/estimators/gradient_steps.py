@@ -46,7 +46,7 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
     """Private iterative gradient hard thresholding (Wang and Gu 2019): keep the largest weights after every step.
 
     L. Wang and Q. Gu, Differentially private iterative gradient hard thresholding for sparse learning, IJCAI 2019.
-    Here all rows enter every gradient, and the whole path is accounted for in zCDP. Offered for comparison.
+    Here all rows enter every gradient, and the whole path is accounted for exactly. Offered for comparison.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class PrivateIGHTLogisticRegression(_GradientSteps):
 class DensePrivateLogisticRegression(_GradientSteps):
     """Private gradient descent, every weight nonzero: shows what sparsity costs or gains.
 
-    What a user of a dense method would run: full gradients of clipped rows, Gaussian noise, zCDP.
+    What a user of a dense method would run: full gradients of clipped rows, Gaussian noise, exact accounting.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ class PrivateGreedyLogisticRegression(ConstantFeature, PrivateClassifier):
 
     P. Mangold, A. Bellet, J. Salmon and M. Tommasi, High-dimensional private empirical risk minimization by greedy
     coordinate descent, AISTATS 2023. Here the coordinate is chosen by the exponential mechanism and its gradient
-    released with Gaussian noise, both in zCDP, in place of Laplace noise for both. Offered for comparison.
+    released with Gaussian noise, in place of Laplace noise for both. Offered for comparison.
 
     Parameters
     ----------

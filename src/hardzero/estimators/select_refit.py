@@ -26,8 +26,9 @@ from ._private import PrivateClassifier
 class SparsePrivateLogisticRegression(WeightInference, PrivateClassifier):
     """Sparse logistic regression under differential privacy: select features, then refit them. Nothing to tune.
 
-    ``epsilon`` pays for everything inside ``fit``: screening, the features' spread, the intercept, selection and
-    refit. How it is split, how many steps are taken and how rows are clipped follow from public quantities alone.
+    ``epsilon`` pays for everything inside ``fit``: screening, the features' spread, the intercept, selection, refit
+    and what standard errors rest on. How it is split, how many steps are taken and how rows are clipped follow from
+    public quantities alone.
 
     Parameters
     ----------
