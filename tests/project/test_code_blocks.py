@@ -87,7 +87,7 @@ def obey(words):
         assert set(arguments) <= set(targets), words
     elif program == "pip":
         extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-        (named,) = re.findall(r"^hardzero\[([\w,]+)\]$", arguments[-1])
+        (named,) = re.findall(r"^(?:hardzero|\.)\[([\w,]+)\]$", arguments[-1])
         assert set(named.split(",")) <= set(extras), words
     else:
         assert program == "hardzero", f"{shlex.join(words)}: the tests cannot run this; say `<!-- not run: why -->`"
