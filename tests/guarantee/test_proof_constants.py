@@ -927,7 +927,7 @@ def test_lengths_have_room_for_the_rounding_of_eight_million_columns():
 @pytest.mark.parametrize("loss", [Logistic(), Softmax(3)], ids=["two", "three"])
 @pytest.mark.parametrize("public", [1, 50, 10**6])
 def test_a_descent_stays_within_its_bound_however_far_the_public_number_is_off(loss, public):
-    """relations.md: no weight or intercept moves by more than 10·T·(4N/n + rate·noise); noise of one unit here."""
+    """relations.md: no weight or intercept moves by more than 10·T·(2N/n + rate·noise); noise of one unit here."""
     rng = np.random.default_rng(8)
     n, p, steps = 3000, 6, 40
     X = rng.uniform(-1, 1, (n, p))
@@ -940,9 +940,23 @@ def test_a_descent_stays_within_its_bound_however_far_the_public_number_is_off(l
     rate, clip = planned.rate, planned.clip
     expected = loss.intercept_rate / (public * (p + 1.0)), 0.5 * loss.residual_norm**2 * math.sqrt(p + 1.0)
     assert (rate, clip) == pytest.approx(expected)
-    assert rate * max(clip, loss.residual_norm) <= 4 / public
+    assert rate * clip <= 2 / public
     start = Weights(np.zeros((loss.outputs, p)), np.zeros(loss.outputs))
     end = noisy_descent(problem, standard, start, replace(planned, sigma=1), SeededSource(9)).landing.at
     moved = max(np.abs(end.coef).max(), np.abs(end.intercept).max())
     noise = 20 / planned.one  # ten standard deviations, twice for an intercept
-    assert 0 < moved <= 10 * steps * (4 * n / public + rate * noise)
+    assert 0 < moved <= 10 * steps * (2 * n / public + rate * noise)
+
+
+def test_what_curvatures_add_to_the_bound_on_a_row_of_several_classes():
+    """The third remark of select-refit.md, for the shortest clip that there can be."""
+    none = Standard(np.zeros(1), np.ones(1), np.zeros(1), 1e-3, np.full(3, 0.5))
+    clips = {
+        loss.outputs: prepare_descent(
+            loss, none, np.ones((loss.outputs, 1), dtype=bool), 100, Pace(8, 1.0, 0.5), 1
+        ).clip
+        for loss in (Logistic(), Softmax(3))
+    }
+    assert (math.floor(100 * clips[1]), math.floor(100 * clips[3])) == (52, 104)
+    shares = [math.hypot(clips[3], bend / 2) / clips[3] - 1 for bend in (Softmax(3).bend_norm, 0.385)]
+    assert [round(100 * share) for share in shares] == [3, 2]
