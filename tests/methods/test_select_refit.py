@@ -547,6 +547,14 @@ def test_too_little_signal_is_less_than_two_hundred_rows_told_apart_and_public()
     assert tells == [[False, True, True], [False, False, True]]
 
 
+@pytest.mark.parametrize(("epsilon", "said"), [(1.0, 740), (0.5, 1480), (4.0, 190)])
+def test_the_pages_name_the_sizes_below_which_nothing_is_called_real(epsilon, said):
+    """docs/select-refit.md, docs/questions.md and others: to two digits, or three; with the default δ."""
+    few, enough = round(0.985 * said), round(1.025 * said)
+    tells = [plan_select_refit(Budget(epsilon, n**-1.5), Neighbours.ZERO_OUT, n, 20, 1).tells for n in (few, enough)]
+    assert tells == [False, True]
+
+
 def test_what_is_dropped_is_taken_for_zero_by_those_that_are_left():
     """Correlated estimates: the law of the rest, given that the others are zero."""
     estimate = estimate_of([1.0, 1.0], [0.5, 0.5], correlation=0.8)
