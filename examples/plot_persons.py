@@ -1,7 +1,7 @@
 """One person, many rows
 
 Patients come several times, customers pay every month. A guarantee for each row is then no guarantee for each person:
-who has twenty rows is protected twenty times less. `groups=` says whose row each row is.
+someone with twenty rows has twenty times the ε. `groups=` says whose row each row is.
 """
 
 # %%
@@ -36,7 +36,7 @@ print(model.privacy_)
 #
 # ## Beside the naive way
 # With at most twenty rows each, ε/20 for every row is ε for every patient. That needs a public limit on rows, and
-# spends most of the budget on it.
+# where the budget is small it costs much.
 
 epsilons = [0.1, 0.25, 0.5, 1.0, 2.0, 4.0]
 

@@ -64,8 +64,8 @@ plt.show()
 # radius, and its features are not standardised, so that a private fit that rescales them may pass it.
 #
 # ## What the published noise guarantees
-# It was meant for ε = 1. Under zero-out neighbours it is better than that, under the paper's own relation it is
-# worse:
+# It was meant for ε = 1. Under zero-out neighbours it is better than that; under replace-one, where an example is
+# exchanged for another, it is worse:
 
 for relation in ("zero-out", "replace-one"):
     model = SparsifierLogisticRegression(
