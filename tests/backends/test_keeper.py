@@ -173,7 +173,8 @@ class Actor:
                 raise OSError("the worker is gone")
 
             return Answer(lost)
-        return Answer(lambda value=give(): value)
+        value = give()
+        return Answer(lambda: value)
 
 
 def test_rows_of_a_lost_worker_are_in_all_sums_though_the_next_one_is_lost_too(monkeypatch):
