@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hardzero.backends import cluster
 from hardzero.backends import keeper as keeping
-from hardzero.backends.cluster import _dealt, tree
+from hardzero.backends.cluster import Crew, _dealt, tree
 from hardzero.backends.keeper import ROWS, BehindError, Change, Drop, Keeper, Make, Sum, still_needed
 
 
@@ -117,3 +118,72 @@ def test_parts_are_dealt_evenly_and_in_order(parts, workers):
     sizes = [len(numbers) for numbers in dealt.values()]
     assert min(sizes) >= 1
     assert max(sizes) - min(sizes) <= 1
+
+
+class Cluster:
+    """A client of workers that are called by name; those in ``dead`` answer nothing, ``full`` dies of more rows."""
+
+    status = "running"
+
+    def __init__(self, *workers):
+        self.workers, self.dead, self.full = list(workers), set(), None
+
+    def scheduler_info(self):
+        return {"workers": {worker: {} for worker in self.workers if worker not in self.dead}}
+
+    def compute(self, parts, **_):
+        return [Answer(lambda part=part: part) for part in parts]
+
+    def submit(self, function, *futures, actor=False, workers=("",), **_):
+        values = [future.result() for future in futures]
+        if not actor:
+            return Answer(lambda: function(*values))
+        return Answer(lambda: Actor(self, workers[0], Keeper(*values)))
+
+
+class Answer:
+    def __init__(self, give):
+        self._give = give
+
+    def result(self, timeout=None):
+        return self._give()
+
+    def release(self):
+        """Nothing is kept."""
+
+
+class Actor:
+    """A keeper on a worker that may die, which shows when it is asked something."""
+
+    def __init__(self, cluster, worker, keeper):
+        self._cluster, self._worker, self._keeper = cluster, worker, keeper
+
+    def place(self):
+        if self._worker == self._cluster.full:
+            self._cluster.dead.add(self._worker)
+        return self._asked(lambda: self._worker)
+
+    def __getattr__(self, name):
+        return lambda *arguments: self._asked(lambda: getattr(self._keeper, name)(*arguments))
+
+    def _asked(self, give):
+        if self._worker in self._cluster.dead:
+
+            def lost():
+                raise OSError("the worker is gone")
+
+            return Answer(lost)
+        value = give()
+        return Answer(lambda: value)
+
+
+def test_rows_of_a_lost_worker_are_in_all_sums_though_the_next_one_is_lost_too(monkeypatch):
+    monkeypatch.setattr(cluster, "_PATIENCE", 0.0)
+    client = Cluster("a", "b", "c")
+    crew = Crew(client, ["x", "xx", "xxx"])
+    question = Sum(ROWS, size, ())
+    expected = crew.total(question)
+    client.dead.add("a")
+    client.full = "b"
+    assert crew.total(question) == expected
+    assert client.dead == {"a", "b"}

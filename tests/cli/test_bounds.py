@@ -71,6 +71,7 @@ def folder(tmp_path):
 
 BOUNDS = ("bounds", "people.csv", "--schema", "people.toml", "--epsilon", "0.8", "-o", "bounded.toml")
 FIT = ("fit", "people.csv", "-o", "model.json", "--schema")
+TUNE = ("tune", "people.csv", "-o", "model.json", "--grid", "max_features=1,2", "--schema")
 
 
 def test_bounds_are_printed_and_written_with_their_price(folder):
@@ -184,6 +185,9 @@ def test_ledger_entries_for_bounds_and_fit_of_one_data_set(folder):
         ((*FIT, "people.toml", "--bounds-epsilon", "1", "--option", "no=1"), "--option"),
         ((*FIT, "people.toml", "--bounds-epsilon", "1", "--scheduler", "tcp://x:1"), "does not go with --scheduler"),
         ((*FIT, "exchanged.toml"), "two relations do not add up"),
+        ((*TUNE, "exchanged.toml"), "two relations do not add up"),
+        ((*FIT, "cheap.toml"), "less than the release cost"),
+        ((*TUNE, "cheap.toml"), "less than the release cost"),
         ((*BOUNDS[:-3], "0.01", *BOUNDS[-2:]), "Nothing was released"),
         (("bounds", "people.csv", "--schema", "known.toml", *BOUNDS[4:]), 'range = "private"'),
         (("bounds", "narrow.csv", *BOUNDS[2:]), "does not fit the schema"),
@@ -196,6 +200,8 @@ def test_bad_input_spends_nothing_and_leaves_nothing_behind(folder, command, mes
     (folder / "known.toml").write_text(known)
     charge = '\n[bounds.1]\ncolumns = ["age"]\nepsilon = 1\ndelta = 1e-6\nneighbours = "replace-one"\nnoise = 40\n'
     (folder / "exchanged.toml").write_text(f"{known}{charge}rows = 10\nseeded = false\n")
+    cheap = charge.replace("replace-one", "zero-out").replace("noise = 40", "noise = 0.4")
+    (folder / "cheap.toml").write_text(f"{known}{cheap}rows = 10\nseeded = false\n")
     (folder / "narrow.csv").write_text("age\n3\n")
     (folder / "empty.csv").write_text("age,debt,smoker,y\n")
     before = sorted(path.name for path in folder.iterdir())

@@ -5,6 +5,7 @@ import json
 import sqlite3
 import traceback
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
@@ -13,7 +14,7 @@ import pytest
 from hardzero.model import FittedModel, ModelFileError
 from hardzero.model.statement import WEAK_DELTA, WeakGuaranteeWarning, weaknesses
 from hardzero.readers import ReaderError, open_table
-from hardzero.schema.cells import columns_of
+from hardzero.schema.cells import EncodingError, columns_of, person_names
 
 from ..cli.test_model import SCHEMA, fit, write_people
 from ..models import made_up
@@ -85,6 +86,14 @@ def test_no_error_of_a_reader_shows_a_cell_not_even_in_its_traceback(spoilt, tmp
     said = "".join(traceback.format_exception(caught.value))
     assert SECRET not in said
     assert str(NUMBER) not in said
+
+
+def test_no_error_shows_whose_row_it_is_where_an_arrow_table_holds_bytes_for_text():
+    name = SECRET.encode() + b"\xff"
+    parts = [None, pa.py_buffer(np.array([0, len(name)], dtype=np.int32).tobytes()), pa.py_buffer(name)]
+    with pytest.raises(EncodingError, match="column 'p' holds text that is not UTF-8") as caught:
+        person_names("p", pa.Array.from_buffers(pa.string(), 1, parts), ())
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_duckdb_file_that_is_not_there_is_not_made(tmp_path):

@@ -6,9 +6,19 @@ import json
 import numpy as np
 import pytest
 
-from hardzero import Budget, FittedModel, LassoLogisticRegression, Neighbours, SparsePrivateLogisticRegression
+from hardzero import (
+    Budget,
+    FittedModel,
+    LassoLogisticRegression,
+    Neighbours,
+    PrivateLassoLogisticRegression,
+    PrivateSearch,
+    SparsePrivateLogisticRegression,
+)
 from hardzero.bounds.grid import Grid
 from hardzero.bounds.release import plan_bounds
+from hardzero.evaluation.tuning_plan import plan_tuning
+from hardzero.methods.private_lasso import plan_lasso
 from hardzero.model import ModelFileError
 from hardzero.model.composed import bounds_event, with_released_bounds
 from hardzero.privacy import accounting
@@ -53,6 +63,26 @@ def test_a_guarantee_for_persons_never_counts_bounds_that_single_rows_were_charg
     claimed["schema"] = schema_with(CHARGE).to_dict()
     with pytest.raises(ModelFileError, match="bounds"):
         FittedModel.from_json(json.dumps(claimed))
+
+
+@pytest.mark.parametrize("steps", [3, 10])
+def test_with_bounds_rows_that_chose_in_a_search_are_promised_what_they_pay(steps):
+    """By itself a choice costs less than the fits. Beside bounds, and to the last digit, it may cost more."""
+    noise = 1 / accounting.most_within(Budget(5.0, 1e-6), lambda x: (GaussianRelease("", 1 / x),), 1.0)
+    charge = dataclasses.replace(CHARGE, noise=noise, epsilon=5.0)
+    encoder, rng = SchemaEncoder(schema_with()), np.random.default_rng(0)
+    table = {"age": rng.uniform(0, 100, 500), "debt": rng.uniform(0, 10, 500)}
+    lasso = PrivateLassoLogisticRegression(n_iter=steps, bounds=encoder.bounds, classes=["no", "yes"])
+    search = PrivateSearch(lasso, {"radius": [1.0, 2.0]}, epsilon=1.0, delta=1e-6)
+    search.fit(encoder.transform(table), np.where(table["age"] > 50, "yes", "no"))
+    budget, relation = Budget(1.0, 1e-6), Neighbours.ZERO_OUT
+    fits = [lambda epsilon: plan_lasso(Budget(epsilon, 1e-6), relation, "tight", steps).events] * 2
+    choice = plan_tuning(budget, relation, fits, None).choice
+    bounds = bounds_event(1, noise)
+    model = FittedModel.from_estimator(search.best_estimator_, schema_with(charge))
+    pays = [accounting.spent((bounds, *part), 1e-6).epsilon for part in (search.privacy_.events, (choice,))]
+    assert pays[0] < pays[1] == model.privacy.epsilon
+    assert FittedModel.from_json(model.to_json()).privacy == model.privacy
 
 
 def test_the_statement_is_that_of_both_together(estimator):

@@ -78,4 +78,12 @@ MUTANTS = (
         "answers[0].result()",
         (f"{_FITS}test_two_workers_give_the_model_of_one_machine[select-refit-3]",),
     ),
+    Mutant(
+        "parts-forgotten-with-whoever-was-to-keep-them",
+        "the rows of a worker that was lost are missing from all later sums, and nobody is told",
+        _CLUSTER,
+        "self._posts += lost ",
+        "pass ",
+        in_file(_KEPT, "test_rows_of_a_lost_worker_are_in_all_sums_though_the_next_one_is_lost_too"),
+    ),
 )

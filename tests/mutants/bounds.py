@@ -109,7 +109,7 @@ MUTANTS = (
         "bounds-listed-but-not-paid-for",
         "ε is that of the fit alone",
         _COMPOSED,
-        "        epsilon=total.epsilon,\n",
+        "        epsilon=epsilon,\n",
         "        epsilon=statement.epsilon,\n",
         _TOGETHER,
     ),
@@ -144,5 +144,13 @@ MUTANTS = (
         "if not includes_released_bounds(privacy, schema):",
         "if False:",
         in_file("model/test_composed", "test_a_file_that_leaves_out_what_bounds_cost_is_refused"),
+    ),
+    Mutant(
+        "whoever-chooses-in-a-search-is-not-counted-beside-bounds",
+        "a choice may cost more than the fits there",
+        _COMPOSED,
+        "for part in (events, instead))",
+        "for part in (events,))",
+        in_file("model/test_composed", "test_with_bounds_rows_that_chose_in_a_search_are_promised_what_they_pay"),
     ),
 )

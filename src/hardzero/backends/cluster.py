@@ -196,7 +196,11 @@ class Crew:
             post.future.release()
         free = self._waited_for(len(self._posts) + len(lost))[: len(lost)]
         before = len(self._posts)
-        self._staff(_dealt(sorted(number for post in lost for number in post.parts), free))
+        try:
+            self._staff(_dealt(sorted(number for post in lost for number in post.parts), free))
+        except BaseException:
+            self._posts += lost  # whose rows nobody keeps yet: else they would be missing from all sums to come
+            raise
         commands = still_needed(self._commands[: self._told])
         for answer in [post.keeper.catch_up(commands, self._told) for post in self._posts[before:]]:
             answer.result()

@@ -104,6 +104,7 @@ def tune(
         from ..optim import progress
         from ..schema.file import load_schema
         from .actions import tuning as actions
+        from .actions.bounds import refuse_bounds
         from .actions.fit import keep_model, refuse_dropping, refuse_public_rows
         from .actions.ledger import account_of_fit, ledger_inputs, refuse_beyond
         from .actions.methods import method_for
@@ -113,6 +114,7 @@ def tune(
         schema.refuse_persons("a search")
         asked = [None] if method is None else [name.value for name in method]
         chosen = [method_for(name, schema.target) for name in asked]
+        refuse_bounds(None, schema, neighbours.value, None)
         account = None if no_ledger else account_of_fit(ledger, dataset, schema, *chosen[:1])
         schema = schema.with_steps() if shape is Shape.STEPS else schema
         refuse_dropping(schema, neighbours.value)

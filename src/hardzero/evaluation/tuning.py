@@ -142,6 +142,7 @@ class Tuning:
             notes=(self._note(plan), advice(plan, split, n_rows)),
             n_rows=n_rows,
             ledger=receipt,
+            instead=() if isinstance(plan.choice, RandomStopping) else (plan.choice,),
         )
         return best.privacy_  # type: ignore[no-any-return]
 

@@ -46,14 +46,16 @@ def with_released_bounds(statement: S, schema: Schema | None) -> S:
         raise SchemaError(OF_SINGLE_ROWS, ("bounds",))
     if math.isfinite(statement.epsilon):
         refuse_other_relation(charges, statement.neighbours.value)
-    events = (*(event_of(charge) for charge in charges), *statement.events)
+    bounds = tuple(event_of(charge) for charge in charges)
+    events, instead = (*bounds, *statement.events), (*bounds, *statement.instead)
     delta = statement.delta or max(charge.delta for charge in charges)
-    total = accounting.spent(events, delta)
+    epsilon = max(accounting.spent(part, delta).epsilon for part in (events, instead))
     return replace(
         statement,
-        epsilon=total.epsilon,
-        delta=delta if math.isfinite(total.epsilon) else statement.delta,
+        epsilon=epsilon,
+        delta=delta if math.isfinite(epsilon) else statement.delta,
         events=events,
+        instead=instead if statement.instead else (),
         seeded=statement.seeded or any(charge.seeded for charge in charges),
         notes=(*statement.notes, *map(_note, charges), _together(statement)),
     )

@@ -68,6 +68,9 @@ class PrivacyStatement:
         The entry of a ledger that the fit was charged to.
     unit : {"row", "person"}
         Whom the guarantee is about: one row, or all rows of one person, however many they are.
+    instead : tuple of Event
+        What rows pay that had a part in something else than ``events``, as those that choose in a search; no more
+        than ε, but beside other releases either may cost more. No file has it: ε there holds for both.
 
     Privacy
     -------
@@ -84,6 +87,7 @@ class PrivacyStatement:
     n_rows: int | None = None
     ledger: Receipt | None = None
     unit: Unit = "row"
+    instead: tuple[Event, ...] = field(default=(), compare=False)
 
     _released: ClassVar[str] = "this model"
     _made_by: ClassVar[str] = "this fit"

@@ -174,7 +174,10 @@ def person_names(name: str, cells: Any, missing_values: tuple[str, ...]) -> NDAr
     Sensitive: the result has one entry for each record, which depends on its own cell alone.
     """
     texts = _without_missing(_trimmed(_texts(name, _plain(cells))), missing_values)
-    return np.asarray(texts.to_numpy(zero_copy_only=False), dtype=object)
+    try:
+        return np.asarray(texts.to_numpy(zero_copy_only=False), dtype=object)
+    except require("pyarrow").ArrowException:  # whose message shows the text
+        raise EncodingError(f"column {name!r} holds text that is not UTF-8; convert it beforehand") from None
 
 
 def encode_outcomes(

@@ -8,7 +8,7 @@ from typing import Literal
 from ...bounds.private import BoundsTerms, CountedCells, counted_cells, released_bounds
 from ...checks import InputError
 from ...ledger.ledger import Ledger
-from ...model.composed import refuse_other_relation
+from ...model.composed import event_of, refuse_other_relation
 from ...privacy.budget import Neighbours
 from ...readers import TableReader
 from ...schema.columns import Schema
@@ -72,13 +72,17 @@ def bounded_for_fit(
 
 
 def refuse_bounds(epsilon: float | None, schema: Schema, neighbours: str, scheduler: str | None) -> None:
-    """Refuse a budget for bounds that does not fit the schema, and bounds that do not fit the relation.
+    """Refuse a budget for bounds that does not fit the schema, and bounds that no statement could include.
+
+    Those were released under another relation, or cost more than the schema says: known before anything is spent.
 
     Privacy
     -------
     Data-independent.
     """
     refuse_other_relation(schema.bounds, neighbours)
+    for charge in schema.bounds:
+        event_of(charge)
     if epsilon is None:
         return
     if not schema.unbounded:
