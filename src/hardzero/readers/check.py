@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..schema import cells
+from ..schema.cell_text import WORDS, written_as_number
 from ..schema.cells import Mask
-from ..schema.columns import Numeric, Schema, UsedColumn
+from ..schema.columns import OTHER, Boolean, Numeric, Schema, UsedColumn
 from ..schema.fields import printable, suggestions
 from ..schema.file import type_family
 from ..schema.target import NumericTarget
@@ -155,6 +156,8 @@ def _problems(schema: Schema, reader: TableReader) -> Iterator[str]:
     present = set(reader.names)
     wanted = {column.name: _NUMBERS if isinstance(column, Numeric) else _TEXTS for column in schema.used}
     wanted[schema.target.name] = _NUMBERS if isinstance(schema.target, NumericTarget) else _TEXTS
+    listed = {column.name: _listed(column) for column in schema.used}
+    listed[schema.target.name] = () if isinstance(schema.target, NumericTarget) else schema.target.classes
     if schema.person is not None:
         wanted[schema.person] = _TEXTS
     hints = suggestions(wanted, reader.names)
@@ -164,6 +167,33 @@ def _problems(schema: Schema, reader: TableReader) -> Iterator[str]:
         elif name in types and type_family(types[name]) not in families:
             kind = "numbers" if families is _NUMBERS else "categories"
             yield f"column {name!r} has the type {types[name]}, which gives no {kind}; convert or ignore it"
+        elif name in types and (words := _never_met(listed.get(name, ()), type_family(types[name]))):
+            yield f"column {name!r} has the type {types[name]}, {words}"
+
+
+def _listed(column: UsedColumn) -> tuple[str, ...]:
+    """Return what cells of a column are compared with."""
+    if isinstance(column, Numeric):
+        return ()
+    if isinstance(column, Boolean):
+        return (column.true, column.false, *WORDS)
+    return tuple(value for value in column.values if value != OTHER)
+
+
+def _never_met(listed: tuple[str, ...], family: str) -> str | None:
+    """Say so where no cell of a type can be any of the texts that it is compared with: all would be unknown."""
+    if not listed:
+        return None
+    if family == "number" and not any(map(written_as_number, listed)):
+        like = "like 1 or 2.5"
+    elif family == "boolean" and not {*listed} & {*WORDS}:
+        like = "as true and false"
+    else:
+        return None
+    return (
+        f"whose cells are written {like}, and nothing that the schema lists for it is ({listed[0]!r}); list what "
+        "cells can be, or convert it"
+    )
 
 
 def _counts(column: UsedColumn, array: object, missing_values: tuple[str, ...], before: int) -> ColumnCounts:
