@@ -32,7 +32,7 @@ def _told(asked: bool) -> None:
 
 
 @app.callback()
-def options(
+def before(
     _: Annotated[
         bool, typer.Option("--version", callback=_told, is_eager=True, help="Print the version and exit.")
     ] = False,
