@@ -153,11 +153,9 @@ def check_table(schema: Schema, reader: TableReader, *, holder: bool = False) ->
 
 def _problems(schema: Schema, reader: TableReader) -> Iterator[str]:
     types = {} if reader.is_text else reader.types
-    present = set(reader.names)
+    present, strange = set(reader.names), never_met(schema, reader)
     wanted = {column.name: _NUMBERS if isinstance(column, Numeric) else _TEXTS for column in schema.used}
     wanted[schema.target.name] = _NUMBERS if isinstance(schema.target, NumericTarget) else _TEXTS
-    listed = {column.name: _listed(column) for column in schema.used}
-    listed[schema.target.name] = () if isinstance(schema.target, NumericTarget) else schema.target.classes
     if schema.person is not None:
         wanted[schema.person] = _TEXTS
     hints = suggestions(wanted, reader.names)
@@ -167,8 +165,29 @@ def _problems(schema: Schema, reader: TableReader) -> Iterator[str]:
         elif name in types and type_family(types[name]) not in families:
             kind = "numbers" if families is _NUMBERS else "categories"
             yield f"column {name!r} has the type {types[name]}, which gives no {kind}; convert or ignore it"
-        elif name in types and (words := _never_met(listed.get(name, ()), type_family(types[name]))):
-            yield f"column {name!r} has the type {types[name]}, {words}"
+        elif name in strange:
+            yield strange[name]
+
+
+def never_met(schema: Schema, reader: TableReader) -> dict[str, str]:
+    """Say of which columns the declared type can give nothing that the schema lists: every cell would be unknown.
+
+    Returns
+    -------
+    dict of str to str
+        By the names of the columns, the target among them, what does not fit. Text files have no types.
+
+    Privacy
+    -------
+    Names and types of columns count as public; no cell is read.
+    """
+    listed = {column.name: _listed(column) for column in schema.used}
+    listed[schema.target.name] = () if isinstance(schema.target, NumericTarget) else schema.target.classes
+    found = {}
+    for name, kind in ({} if reader.is_text else reader.types).items():
+        if words := _never_met(listed.get(name, ()), type_family(kind)):
+            found[name] = f"column {name!r} has the type {kind}, {words}"
+    return found
 
 
 def _listed(column: UsedColumn) -> tuple[str, ...]:
@@ -181,7 +200,7 @@ def _listed(column: UsedColumn) -> tuple[str, ...]:
 
 
 def _never_met(listed: tuple[str, ...], family: str) -> str | None:
-    """Say so where no cell of a type can be any of the texts that it is compared with: all would be unknown."""
+    """Say so where no cell of a type can be any of the texts that it is compared with."""
     if not listed:
         return None
     if family == "number" and not any(map(written_as_number, listed)):
