@@ -1,11 +1,17 @@
 """Whether a table fits its schema: public structure for all, counts for the data holder."""
 
+import math
+from decimal import Decimal
+
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from hardzero.readers import TableReader, open_table
-from hardzero.readers.check import ColumnCounts, check_table
+from hardzero.readers.check import ColumnCounts, check_table, written_as_number
+from hardzero.schema.cell_text import text_of
 from hardzero.schema.columns import Boolean, Categorical, Numeric, Ordered, Schema, Target
 
 from ..schema.schemas import MIXED, ROWS
@@ -139,3 +145,18 @@ def test_types_of_text_files_are_not_held_against_them(tmp_path):
     assert check_table(schema, open_table(tmp_path / "t.csv")).passed
     (counts, _) = check_table(schema, open_table(tmp_path / "t.csv"), holder=True).counts
     assert counts == ColumnCounts("age", missing=0, outside=0, unknown=1, unknown_rows=(1,))
+
+
+@given(st.integers() | st.floats(allow_nan=False) | st.decimals(allow_nan=False))
+@example(math.inf)
+@example(5e-324)
+@example(Decimal("1E+1000"))
+def test_texts_of_numbers_are_known_as_such(cell):
+    assert written_as_number(text_of(cell))
+
+
+@pytest.mark.parametrize(
+    "text", ["01", "+1", "1.0", ".5", "5.", "-0", "1e3", "nan", "infinity", "A", "", "1,5", "1e99999999999999999999"]
+)
+def test_texts_that_no_number_has_are_known_as_such(text):
+    assert not written_as_number(text)

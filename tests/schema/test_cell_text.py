@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hardzero.schema.cell_text import UnknownCellError, number_of, text_of, written_as_number
+from hardzero.schema.cell_text import UnknownCellError, number_of, text_of
 from hardzero.schema.cells import EncodingError, columns_of, encode_column, text_array
 from hardzero.schema.columns import Boolean, Categorical, Numeric
 from hardzero.schema.fields import SPACES
@@ -72,21 +72,6 @@ NUMERIC = Numeric("x", -1e300, 1e300)
 )
 def test_the_text_of_a_cell(cell, text):
     assert text_of(cell) == text
-
-
-@given(st.integers() | st.floats(allow_nan=False) | st.decimals(allow_nan=False))
-@example(math.inf)
-@example(5e-324)
-@example(Decimal("1E+1000"))
-def test_texts_of_numbers_are_known_as_such(cell):
-    assert written_as_number(text_of(cell))
-
-
-@pytest.mark.parametrize(
-    "text", ["01", "+1", "1.0", ".5", "5.", "-0", "1e3", "nan", "infinity", "A", "", "1,5", "1e99999999999999999999"]
-)
-def test_texts_that_no_number_has_are_known_as_such(text):
-    assert not written_as_number(text)
 
 
 @pytest.mark.parametrize(

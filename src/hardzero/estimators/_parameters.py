@@ -66,10 +66,6 @@ calibration : {"tight", "recursion", "paper"}, default="tight"
     "lasso_intercept": """\
 fit_intercept : bool, default=False
     Spend a tenth of the budget on an intercept outside the ball; the published method has none.""",
-    "squared_intercept": """\
-fit_intercept : bool, default=False
-    Spend a tenth of the budget on an intercept outside the ball; the published method has none. Needed where the
-    target is far from 0, such as a blood pressure: without it predictions are 0 where all features are.""",
     "rows_per_person": """\
 max_rows_per_person : int, default=1
     With ``groups``: how many rows stand for each person, its first ones in the order of the table, and these again

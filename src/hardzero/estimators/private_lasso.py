@@ -116,12 +116,15 @@ class PrivateLassoLogisticRegression(FirstRows, PrivateClassifier):
 class PrivateLassoRegression(FirstRows, PrivateRegressor):
     """Private LASSO for a bounded number: squared loss, Talwar et al.'s original setting.
 
+    Unless ``fit_intercept`` asks for more, predictions are 0 where all features are. For a target that is far from 0,
+    such as a blood pressure, that is far from everybody's.
+
     Parameters
     ----------
     {private_regressor}
     {rows_per_person}
     {squared_lasso}
-    {squared_intercept}
+    {lasso_intercept}
 
     {regressor_released}
     Proof: docs/proofs/private-lasso.md.

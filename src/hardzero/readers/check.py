@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
 from ..schema import cells
-from ..schema.cell_text import WORDS, written_as_number
+from ..schema.cell_text import NUMBER, WORDS, text_of
 from ..schema.cells import Mask
 from ..schema.columns import OTHER, Boolean, Numeric, Schema, UsedColumn
 from ..schema.fields import printable, suggestions
@@ -213,6 +215,19 @@ def _never_met(listed: tuple[str, ...], family: str) -> str | None:
         f"whose cells are written {like}, and nothing that the schema lists for it is ({listed[0]!r}); list what "
         "cells can be, or convert it"
     )
+
+
+def written_as_number(text: str) -> bool:
+    """Return whether some number has this text by `text_of`: "1" and "0.5" are such texts, "01", "1.0" and ".5" not.
+
+    Privacy
+    -------
+    Data-independent: about text of a schema.
+    """
+    try:
+        return re.fullmatch(NUMBER, text) is not None and text_of(Decimal(text)) == text
+    except InvalidOperation:  # more digits in the exponent than there can be
+        return False
 
 
 def _counts(column: UsedColumn, array: object, missing_values: tuple[str, ...], before: int) -> ColumnCounts:

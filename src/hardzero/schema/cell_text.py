@@ -10,7 +10,7 @@ import math
 import re
 import sys
 from datetime import UTC, date, datetime, time
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -89,19 +89,6 @@ def number_of(text: str) -> float | None:
     if _NUMBER.fullmatch(text):
         return float(text)
     return float(WORDS.index(text)) if text in WORDS else None
-
-
-def written_as_number(text: str) -> bool:
-    """Return whether some number has this text by `text_of`: "1" and "0.5" are such texts, "01", "1.0" and ".5" not.
-
-    Privacy
-    -------
-    Data-independent: about text of a schema.
-    """
-    try:
-        return _NUMBER.fullmatch(text) is not None and _decimal_text(Decimal(text)) == text
-    except InvalidOperation:  # more digits in the exponent than there can be
-        return False
 
 
 def without_trailing_zeros(text: str) -> str:
