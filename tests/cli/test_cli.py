@@ -30,7 +30,8 @@ def without_data(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["fit", "--help"], ["reproduce", "--help"], ["version", "--help"], ["version"]]
+    "arguments",
+    [["--help"], ["fit", "--help"], ["reproduce", "--help"], ["version", "--help"], ["version"], ["--version"]],
 )
 def test_help_loads_nothing_slow(arguments):
     code = f"""
@@ -61,6 +62,28 @@ def test_every_command_has_an_example(command):
 
 def test_version():
     assert call("version").output.strip() == hardzero.__version__
+    asked = call("--version")
+    assert (asked.exit_code, asked.output.strip()) == (0, hardzero.__version__)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "bounds --schema s.toml --epsilon 1",
+        "fit --schema s.toml",
+        "tune --schema s.toml",
+        "predict model.json",
+        "evaluate model.json --epsilon 1",
+        "schema init",
+    ],
+)
+def test_files_of_a_pattern_without_quotes_are_refused_with_advice(command):
+    result = call(*command.split(), "-o", "o", "1.csv", "2.csv", "3.csv")
+    words = " ".join(result.output.replace("│", " ").split())
+    assert result.exit_code == 2
+    assert "(2.csv 3.csv). Several files are named by one pattern, in quotes" in words
+    assert "Several files are named" in call("schema", "check", "s.toml", "1.csv", "2.csv").output
+    assert "Several files" not in call("version", "1.csv").output
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import csv
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from hardzero.model import FittedModel
@@ -193,3 +195,23 @@ def test_what_left_no_rows_is_said_as_far_as_it_is_public(tables):
     made_up_with_schema(COEF, schema("drop")).save("model.json")
     result = call("evaluate", "model.json", "commas.csv", "--delimiter", ";", "--epsilon", 1)
     assert "commas.csv has no rows to evaluate on, or the schema's missing policy dropped all of" in result.stderr
+
+
+def test_types_that_have_nothing_that_a_model_knows_are_told(tmp_path):
+    """Codes as numbers where the model was fitted to text: every row would be an "other", and no word of it."""
+    regions = Categorical("region", ("01", "02"))
+    known = replace(PEOPLE, columns=(regions, Categorical("unused", ("a",)), Boolean("smoker", "yes", "no")))
+    made_up_with_schema((1.0, -1.0, 0.5, 0.0, 0.0, 1.0), known).save(tmp_path / "model.json")
+    table = {"region": [1, 2], "unused": [1, 2], "smoker": [True, False], known.target.name: [*known.target.classes]}
+    pyarrow.parquet.write_table(pa.table(table), tmp_path / "new.parquet")
+    files = (tmp_path / "model.json", tmp_path / "new.parquet")
+    words = (
+        "warning: column 'region' has the type int64, whose cells are written like 1 or 2.5, and nothing that the "
+        "schema lists for it is ('01'); list what cells can be, or convert it"
+    )
+    for command in (("predict", *files, "-o", tmp_path / "out.csv"), ("evaluate", *files, "--epsilon", "1")):
+        result = call(*command)
+        assert result.exit_code == 0, result.output
+        assert words in result.stderr.splitlines()
+        assert "unused" not in result.stderr
+        assert "smoker" not in result.stderr

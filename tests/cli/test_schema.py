@@ -230,7 +230,8 @@ def write_wages(path):
 def test_a_number_is_fitted_reported_and_predicted(folder, method, kind):
     (folder / "w.toml").write_text(WAGES)
     write_wages(folder / "w.csv")
-    more = ("--epsilon", "5", "--option", "n_iter=20", "--report", "w.html", "--json")
+    origin = ("--option", "fit_intercept=false")  # through which these wages go
+    more = ("--epsilon", "5", "--option", "n_iter=20", *origin, "--report", "w.html", "--json")
     result = call("fit", "w.csv", "--schema", "w.toml", *method, *more, "-o", "w.json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["method"] == f"{kind}Regression"
@@ -248,6 +249,25 @@ def test_a_number_is_fitted_reported_and_predicted(folder, method, kind):
     assert np.mean(errors) < 10
     assert call("inspect", "w.json").exit_code == 0
     assert call("export", "w.json", "-o", "w.onnx").exit_code == 0
+
+
+@pytest.mark.parametrize("method", ["sparsifier", "private-lasso"])
+def test_a_number_far_from_zero_is_predicted_where_it_is(folder, method):
+    """Without an intercept predictions began at 0, far below every person: the share of variance told was -7."""
+    (folder / "w.toml").write_text(WAGES.replace("lower = 0\nupper = 100\nunit", "lower = 80\nupper = 200\nunit"))
+    ages = np.random.default_rng(0).integers(0, 101, 20_000)
+    (folder / "w.csv").write_text("age,wage\n" + "".join(f"{age},{100 + 0.8 * age:.2f}\n" for age in ages))
+    fit = ("fit", "w.csv", "--schema", "w.toml", "--method", method, "--epsilon", "5", "--option", "n_iter=50")
+    result = call(*fit, "--seed", "1", "-o", "w.json")
+    assert result.exit_code == 0, result.output
+    assert "sum of residuals (intercept)" in result.output
+    assert call("predict", "w.json", "w.csv", "--keep", "wage", "-o", "p.csv").exit_code == 0
+    wages, told = (np.array([float(row[name]) for row in rows("p.csv")]) for name in ("wage", "prediction"))
+    assert 1 - np.mean((wages - told) ** 2) / np.var(wages) > 0.5
+    for without in ("fit_intercept=false", "calibration=paper"):
+        result = call(*fit, "--option", without, "-o", f"{without}.json")
+        assert result.exit_code == 0, result.output
+        assert "(intercept)" not in result.output
 
 
 @pytest.mark.parametrize(("cuts", "shape"), [("", "steps"), ("cuts = 10\n", "linear")])

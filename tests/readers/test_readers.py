@@ -296,7 +296,7 @@ def test_files_that_vanish_after_opening(name, tmp_path):
 
 
 def test_files_that_are_not_there_or_not_known(tmp_path):
-    for name in ("t.data", "t.xlsx"):
+    for name in ("t.data", "t.xlsx", "t.db", "t.duckdb"):
         (tmp_path / name).write_text("")
     (tmp_path / "t.parquet.gz").write_text("")
     for source, words in [
@@ -305,6 +305,8 @@ def test_files_that_are_not_there_or_not_known(tmp_path):
         (tmp_path / "t.data", "does not tell the format; name one of csv, .* by --format on the command line"),
         (tmp_path / "t.xlsx", "Excel files and other spreadsheets are not read; save the sheet as CSV or Parquet"),
         (tmp_path / "t.parquet.gz", "decompress it first"),
+        (tmp_path / "t.db", "t.db: a database needs a query, .* one of SQLite as sqlite:///.*t.db"),
+        (tmp_path / "t.duckdb", "a database needs a query, such as SELECT"),
         (None, "name a table: a file, several by a pattern"),
         ("sqlite://", "a database needs a query, such as SELECT"),
     ]:
@@ -327,6 +329,23 @@ def test_faulty_queries_of_files(query, words):
     with pytest.raises(ReaderError, match=f"(?s){words}") as caught:
         list(open_table(query=query).batches())
     assert SECRET not in str(caught.value)
+
+
+def test_files_that_are_no_databases_of_duckdb(tmp_path):
+    """What is wrong with the file is said, not that the query were: it is not even looked at."""
+    save_sqlite(tmp_path)
+    save_csv(tmp_path)
+    sqlite, csv = tmp_path / "t.sqlite", tmp_path / "t.csv"
+    (tmp_path / "broken.duckdb").write_bytes(bytes(8) + b"DUCK" + bytes(5000))
+    for source, words in [
+        (sqlite, f"is a database of SQLite, not of DuckDB; with a query it is named sqlite:///{sqlite}"),
+        (csv, "is no database of DuckDB; leave out the query to read it as a file, or have the query name it"),
+        (tmp_path / "none.duckdb", "none.duckdb: there is no such file"),
+        (tmp_path, "cannot be opened: Is a directory"),
+        (tmp_path / "broken.duckdb", "cannot be opened, DuckDB reports a .*; another program may have it open"),
+    ]:
+        with pytest.raises(ReaderError, match=words):
+            open_table(source, "SELECT * FROM t")
 
 
 def test_faulty_database_queries(tmp_path):

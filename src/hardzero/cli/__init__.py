@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from ..version import __version__
 from . import audit, bounds, demo, evaluate, ledger, model, planning, reproduce, schema, tuning
-from .options import spelled_out
+from .options import OneTable, spelled_out
 
 app = typer.Typer(
     help="Sparse linear models under differential privacy, with zeros that stay zero.",
@@ -23,27 +25,42 @@ def version() -> None:
     typer.echo(__version__)
 
 
+def _told(asked: bool) -> None:
+    if asked:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def before(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_told, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """What comes before the name of a command."""
+
+
 app.add_typer(schema.app, name="schema")
 app.add_typer(ledger.app, name="ledger")
-for command, example in (
-    (planning.plan, "hardzero plan --rows 20000 --features 100 --epsilon 1"),
+app.command(epilog="Example: hardzero plan --rows 20000 --features 100 --epsilon 1")(planning.plan)
+for of_table, example in (
+    (bounds.bounds, "hardzero bounds people.csv --schema unknown.toml --epsilon 0.5 --output bounded.toml"),
     (
-        spelled_out(bounds.bounds),
-        "hardzero bounds people.csv --schema unknown.toml --epsilon 0.5 --output bounded.toml",
-    ),
-    (
-        spelled_out(model.fit),
+        model.fit,
         "hardzero fit people.csv --schema people.toml --epsilon 1 --output model.json --report report.html",
     ),
     (
-        spelled_out(tuning.tune),
+        tuning.tune,
         'hardzero tune people.csv --schema people.toml --epsilon 1 --grid "max_features=5,10,20" --output model.json',
     ),
-    (spelled_out(model.predict), "hardzero predict model.json new-people.csv --keep id --output predictions.csv"),
+    (model.predict, "hardzero predict model.json new-people.csv --keep id --output predictions.csv"),
     (
-        spelled_out(evaluate.evaluate),
+        evaluate.evaluate,
         "hardzero evaluate model.json test.csv --epsilon 0.2 --output evaluation.json --report report.html",
     ),
+):
+    app.command(cls=OneTable, epilog=f"Example: {example}")(spelled_out(of_table))
+for command, example in (
     (model.report, "hardzero report model.json --output report.html"),
     (model.inspect, "hardzero inspect model.json"),
     (model.export, "hardzero export model.json --output model.onnx"),

@@ -42,6 +42,7 @@ def evaluate(
     with clear_messages() as results:
         from ..interrupts import held
         from ..model import FittedModel
+        from ..readers.check import never_met
         from ..report import ready, render_report
         from .actions.evaluate import evaluated, judged_rows, schema_of
         from .actions.fit import keep_text, refuse_dropping, refuse_public_rows
@@ -60,6 +61,9 @@ def evaluate(
         with claimed_outputs(results, paths, inputs, force) as outputs:
             table.advise(schema)
             reader = table.opened_for(schema.columns, schema.target.name)
+            for name, words in never_met(schema, reader).items():
+                if name in (*model.needed, schema.target.name):
+                    typer.secho(f"warning: {words}", fg=ALARMS["WEAK"], err=True)
             counted = reader.n_rows if schema.person is None else None  # how many persons, reading will tell
             refuse_beyond(account, epsilon, delta, public_rows or counted)
             with steps_shown("reading rows") as shown:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand
 
 from .. import interrupts
 from ..atomic import Claim
@@ -165,6 +166,22 @@ class TableOptions:
             "names": None if self.names is None else column_names(self.names, known_names),
             "n_features": n_features,
         }
+
+
+class OneTable(TyperCommand):
+    """A command that reads one table: files that a shell made of a pattern without quotes are too many arguments."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse, and say how to name several files."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # click's, of which typer has its own or not, by its version
+            if "unexpected extra argument" in getattr(error, "message", ""):
+                error.message += (  # type: ignore[attr-defined]
+                    ". Several files are named by one pattern, in quotes so that the shell leaves it alone: "
+                    "'folder/*.parquet'"
+                )
+            raise
 
 
 def spelled_out(command: Callable[..., None]) -> Callable[..., None]:

@@ -11,13 +11,14 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, Force, TableOptions, clear_messages, say, spelled_out
+from .options import AsJson, Force, OneTable, TableOptions, clear_messages, say, spelled_out
 
 app = typer.Typer(help="Write and check schemas: what is publicly known about a table.", no_args_is_help=True)
 
 
 @app.command(
-    epilog="Example: hardzero schema init --codebook people.names --codebook bounds.csv --target income -o out.toml"
+    cls=OneTable,
+    epilog="Example: hardzero schema init --codebook people.names --codebook bounds.csv --target income -o out.toml",
 )
 @spelled_out
 def init(
@@ -67,7 +68,7 @@ def init(
             say(line, err=True)
 
 
-@app.command(epilog="Example: hardzero schema check people.toml people.csv")
+@app.command(cls=OneTable, epilog="Example: hardzero schema check people.toml people.csv")
 @spelled_out
 def check(
     schema_path: Annotated[Path, typer.Argument(metavar="SCHEMA", help="The schema.", show_default=False)],

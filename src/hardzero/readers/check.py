@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 
 from ..schema import cells
+from ..schema.cell_text import NUMBER, WORDS, text_of
 from ..schema.cells import Mask
-from ..schema.columns import Numeric, Schema, UsedColumn
+from ..schema.columns import OTHER, Boolean, Numeric, Schema, UsedColumn
 from ..schema.fields import printable, suggestions
 from ..schema.file import type_family
 from ..schema.target import NumericTarget
@@ -152,7 +155,7 @@ def check_table(schema: Schema, reader: TableReader, *, holder: bool = False) ->
 
 def _problems(schema: Schema, reader: TableReader) -> Iterator[str]:
     types = {} if reader.is_text else reader.types
-    present = set(reader.names)
+    present, strange = set(reader.names), never_met(schema, reader)
     wanted = {column.name: _NUMBERS if isinstance(column, Numeric) else _TEXTS for column in schema.used}
     wanted[schema.target.name] = _NUMBERS if isinstance(schema.target, NumericTarget) else _TEXTS
     if schema.person is not None:
@@ -164,6 +167,67 @@ def _problems(schema: Schema, reader: TableReader) -> Iterator[str]:
         elif name in types and type_family(types[name]) not in families:
             kind = "numbers" if families is _NUMBERS else "categories"
             yield f"column {name!r} has the type {types[name]}, which gives no {kind}; convert or ignore it"
+        elif name in strange:
+            yield strange[name]
+
+
+def never_met(schema: Schema, reader: TableReader) -> dict[str, str]:
+    """Say of which columns the declared type can give nothing that the schema lists: every cell would be unknown.
+
+    Returns
+    -------
+    dict of str to str
+        By the names of the columns, the target among them, what does not fit. Text files have no types.
+
+    Privacy
+    -------
+    Names and types of columns count as public; no cell is read.
+    """
+    listed = {column.name: _listed(column) for column in schema.used}
+    listed[schema.target.name] = () if isinstance(schema.target, NumericTarget) else schema.target.classes
+    found = {}
+    for name, kind in ({} if reader.is_text else reader.types).items():
+        if words := _never_met(listed.get(name, ()), type_family(kind)):
+            found[name] = f"column {name!r} has the type {kind}, {words}"
+    return found
+
+
+def _listed(column: UsedColumn) -> tuple[str, ...]:
+    """Return what cells of a column are compared with."""
+    if isinstance(column, Numeric):
+        return ()
+    if isinstance(column, Boolean):
+        return (column.true, column.false, *WORDS)
+    return tuple(value for value in column.values if value != OTHER)
+
+
+def _never_met(listed: tuple[str, ...], family: str) -> str | None:
+    """Say so where no cell of a type can be any of the texts that it is compared with."""
+    if not listed:
+        return None
+    if family == "number" and not any(map(written_as_number, listed)):
+        like = "like 1 or 2.5"
+    elif family == "boolean" and not {*listed} & {*WORDS}:
+        like = "as true and false"
+    else:
+        return None
+    return (
+        f"whose cells are written {like}, and nothing that the schema lists for it is ({listed[0]!r}); list what "
+        "cells can be, or convert it"
+    )
+
+
+def written_as_number(text: str) -> bool:
+    """Return whether some number has this text by `text_of`: "1" and "0.5" are such texts, "01", "1.0" and ".5" not.
+
+    Privacy
+    -------
+    Data-independent: about text of a schema.
+    """
+    try:
+        return re.fullmatch(NUMBER, text) is not None and text_of(Decimal(text)) == text
+    except InvalidOperation:  # more digits in the exponent than there can be
+        return False
 
 
 def _counts(column: UsedColumn, array: object, missing_values: tuple[str, ...], before: int) -> ColumnCounts:

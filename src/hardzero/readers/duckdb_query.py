@@ -67,6 +67,9 @@ _READING = frozenset(
 """Steps of a plan that only read, and only what has declared types. A list of what is allowed, because versions
 differ in what else there is: readers that guess types from cells, and writing to files within a SELECT."""
 
+_SQLITE, _DUCKDB = b"SQLite format 3\0", b"DUCK"
+"""How files of SQLite begin, and what files of DuckDB have from their eighth byte on."""
+
 _FILES = re.compile(r"""['"]([^'"]*[*?\[][^'"]*)['"]""")
 _DEFINITIONS = """
     SELECT lower(view_name), sql FROM duckdb_views() WHERE NOT internal
@@ -90,10 +93,7 @@ def open_duckdb(database: str | None, query: str) -> TableReader:
 
     @contextmanager
     def relation() -> Iterator[Any]:
-        with (
-            without_foreign_words(query),
-            duckdb.connect(database or ":memory:", read_only=database is not None) as connection,
-        ):
+        with without_foreign_words(query), _connected(duckdb, database) as connection:
             statements = connection.extract_statements(query)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
                 raise ReaderError(ONE_SELECT)
@@ -116,6 +116,37 @@ def open_duckdb(database: str | None, query: str) -> TableReader:
         return {field.name: field.type for field in schema}
 
     return TableReader("the query's result", names, False, None, types, batches)
+
+
+@contextmanager
+def _connected(duckdb: Any, database: str | None) -> Iterator[Any]:
+    try:
+        connection = duckdb.connect(database or ":memory:", read_only=database is not None)
+    except duckdb.Error as error:
+        raise ReaderError(_why_closed(database or "", error)) from None
+    with connection:
+        yield connection
+
+
+def _why_closed(database: str, error: Exception) -> str:
+    """Say why a file cannot be opened as a database, by its first bytes, which no record changes."""
+    try:
+        with open(database, "rb") as file:
+            start = file.read(len(_SQLITE))
+    except OSError as reason:
+        missing = isinstance(reason, FileNotFoundError)
+        return f"{database}: there is no such file" if missing else f"{database} cannot be opened: {reason.strerror}"
+    if start == _SQLITE:
+        return f"{database} is a database of SQLite, not of DuckDB; with a query it is named sqlite:///{database}"
+    if start[8:12] != _DUCKDB:
+        return (
+            f"{database} is no database of DuckDB; leave out the query to read it as a file, or have the query name "
+            f"it: SELECT * FROM '{database}' (Parquet only)"
+        )
+    return (
+        f"{database} cannot be opened, DuckDB reports a {type(error).__name__}; another program may have it open, or "
+        "a newer DuckDB may have written it"
+    )
 
 
 def _refuse_what_does_not_only_read(planner: Any, query: str) -> None:

@@ -20,6 +20,7 @@ from .table import ReaderError, TableReader
 
 _URL = re.compile(r"[A-Za-z][\w+.-]+://")
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+_DATABASES = (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb")
 _DATABASE_FILE = re.compile(r"(?:sqlite|duckdb)(?:\+\w+)?:///(?:file:)?([^?]+)")
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
@@ -135,6 +136,11 @@ def _format(path: Path, plain: Path, form: FileFormat | str | None) -> FileForma
         if plain.suffix.lower() in _SPREADSHEETS:
             raise ReaderError(
                 f"{path}: Excel files and other spreadsheets are not read; save the sheet as CSV or Parquet"
+            )
+        if plain.suffix.lower() in _DATABASES:
+            raise ReaderError(
+                f"{path}: a database needs a query, such as SELECT * FROM people (--query on the command line); with "
+                f"it, a database of DuckDB is named by its file, one of SQLite as sqlite:///{path}"
             )
         raise ReaderError(
             f"{path}: the name does not tell the format; name one of {', '.join(FileFormat)}, by --format on the "

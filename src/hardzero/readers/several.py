@@ -9,6 +9,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
+from ..schema.fields import listed
 from .columnar import open_parquet, row_group_sizes
 from .formats import FileFormat
 from .table import ReaderError, TableReader
@@ -46,7 +47,10 @@ def one_after_the_other(source: str, readers: Sequence[TableReader]) -> TableRea
     first = readers[0]
     for reader in readers[1:]:
         if sorted(reader.names) != sorted(first.names):
-            raise ReaderError(f"{reader.source} has other columns than {first.source}; read them one by one")
+            raise ReaderError(
+                f"{reader.source} has other columns than {first.source}: {_differences(reader.names, first.names)}; "
+                "give all files the same columns"
+            )
         if not first.is_text and dict(reader.types) != dict(first.types):
             raise ReaderError(f"{reader.source} has other types of columns than {first.source}; convert one of them")
 
@@ -57,6 +61,13 @@ def one_after_the_other(source: str, readers: Sequence[TableReader]) -> TableRea
     counts = [reader.n_rows for reader in readers]
     n_rows = None if None in counts else sum(count or 0 for count in counts)
     return TableReader(source, first.names, first.is_text, n_rows, lambda: first.types, batches)
+
+
+def _differences(names: Sequence[str], first: Sequence[str]) -> str:
+    """Say which names are missing beside the first, and which are there besides; some of them, if they are many."""
+    here, there = set(names), set(first)
+    missing, more = [name for name in first if name not in here], [name for name in names if name not in there]
+    return " and ".join(f"{what} {listed(words)}" for what, words in (("without", missing), ("with", more)) if words)
 
 
 @dataclass(frozen=True)

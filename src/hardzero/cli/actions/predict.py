@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...checks import InputError
 from ...model import FittedModel
 from ...readers import TableReader
-from ...readers.check import ColumnCounts, counted, in_rows
+from ...readers.check import ColumnCounts, counted, in_rows, never_met
 from ...readers.matrix import rows_at_once
 from ...schema import cells
 from ...schema.cell_text import DECIMAL
@@ -59,7 +59,7 @@ def write_predictions(
     Returns
     -------
     list of str
-        What could not be read, in words: a line for each column that has such cells.
+        What could not be read, in words: a line for each column that has such cells, or whose type has nothing else.
 
     Raises
     ------
@@ -96,8 +96,12 @@ def write_predictions(
         )
         seen += batch.num_rows
         heard(seen)
-    numeric = set() if model.schema is None else {c.name for c in model.schema.used if isinstance(c, Numeric)}
-    return [_in_words(found, seen, name in numeric) for name, found in unread.items() if found.unknown]
+    if model.schema is None:
+        return []
+    numeric = {column.name for column in model.schema.used if isinstance(column, Numeric)}
+    said = {name: _in_words(found, seen, name in numeric) for name, found in unread.items() if found.unknown}
+    strange = {name: words for name, words in never_met(model.schema, reader).items() if name in names}
+    return list({**strange, **said}.values())
 
 
 def without_formula(cell: Any) -> Any:
