@@ -32,17 +32,30 @@ def running_server():
                 pytest.skip("there is no user postgres to run the server as")
             shutil.chown(folder, "postgres")
             as_user = ["runuser", "-u", "postgres", "--"]
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
         data = folder / "data"
         initdb = [*as_user, find("initdb"), "-D", data, "-A", "trust", "-U", "hardzero"]
         subprocess.run(initdb, check=True, capture_output=True, cwd=folder)
-        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
-        start = [*as_user, find("pg_ctl"), "-D", data, "-w", "-l", folder / "log", "-o", options, "start"]
-        subprocess.run(start, check=True, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        control = [*as_user, find("pg_ctl"), "-D", data]
+        port = started(control, folder)
         try:
             yield f"postgresql+psycopg://hardzero@127.0.0.1:{port}/postgres"
         finally:
-            stop = [*as_user, find("pg_ctl"), "-D", data, "-m", "immediate", "stop"]
-            subprocess.run(stop, check=True, capture_output=True, cwd=folder)
+            subprocess.run([*control, "-m", "immediate", "stop"], check=True, capture_output=True, cwd=folder)
+
+
+def started(control, folder, attempts=5):
+    """Start the server and return its port; another program may take a free one before the server does."""
+    for _ in range(attempts):
+        port = free_port()
+        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1"
+        start = [*control, "-w", "-l", folder / "log", "-o", options, "start"]
+        done = subprocess.run(start, check=False, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if done.returncode == 0:
+            return port
+    raise RuntimeError(f"PostgreSQL did not start: {(folder / 'log').read_text()[-1000:]}")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 _HEADING = re.compile(r"^(?P<title>\S.*)\n-{3,}$", re.MULTILINE)
-_MARKUP = re.compile(r"``(?P<code>.+?)``|:\w+:`(?P<name>[^`]+)`|(?P<page>docs/[\w/.-]+\.md)", re.DOTALL)
+_MARKUP = re.compile(r"``(?P<code>.+?)``|(?::\w+:)?`(?P<name>[^`]+)`|(?P<page>docs/[\w/.-]+\.md)", re.DOTALL)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>$|])")
 _UNDER_NOTES = "Notes\n-----\n**Privacy.** "  # where scikit-learn would warn of a section that it does not know
 _LISTS_OF_NAMES = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")

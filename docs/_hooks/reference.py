@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import inspect
 import re
 from collections.abc import Iterator
@@ -87,13 +88,19 @@ def _members(thing: type) -> Iterator[tuple[str, Any]]:
     for name, member in inspect.getmembers(thing):
         if name.startswith("_"):
             continue
-        function = member.fget if isinstance(member, property) else member
+        function: Any = member
+        if isinstance(member, property):
+            function = member.fget
+        elif isinstance(member, functools.cached_property):
+            function = member.func
         if callable(function) and (getattr(function, "__module__", None) or "").startswith("hardzero"):
             yield name, member
 
 
 def _signature_block(name: str, thing: Any) -> list[str]:
-    if isinstance(thing, (property, enum.EnumType)) or (inspect.isclass(thing) and issubclass(thing, Exception)):
+    if isinstance(thing, (property, functools.cached_property, enum.EnumType)) or (
+        inspect.isclass(thing) and issubclass(thing, Exception)
+    ):
         return []
     return [f"```python\n{signature(name, thing)}\n```"]
 

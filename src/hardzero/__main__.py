@@ -12,11 +12,11 @@ from . import interrupts
 
 def main() -> None:
     """Run the command line, or say what it needs."""
-    interrupts.listen()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # whose encoding may lack letters
-            stream.reconfigure(errors="replace")
     try:
+        interrupts.listen()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):  # whose encoding may lack letters
+                stream.reconfigure(errors="replace")
         from .cli import app  # noqa: PLC0415 - may be missing what it needs
 
         app()

@@ -152,18 +152,6 @@ def claimed(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterato
             claim.release()
 
 
-@contextmanager
-def atomic_file(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[TextIO]:
-    """Open a file for writing that takes its name only when the block ends without an error.
-
-    Privacy
-    -------
-    Post-processing.
-    """
-    with claimed(path, overwrite=overwrite) as claim, claim.opened() as file:
-        yield file
-
-
 def write_atomically(path: str | os.PathLike[str], content: str | bytes, *, overwrite: bool = False) -> None:
     """Write ``content`` to ``path`` in one step; after an interrupt or a full disk nothing half-written is left.
 

@@ -134,7 +134,7 @@ def test_a_scheduler_that_is_killed_leaves_no_model(folder, tmp_path):
         command += ["--schema", str(folder / "classes.toml"), "--scheduler", client.scheduler.address]
         command += ["--method", "private-lasso", "--option", "n_iter=100000"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as fitting:
-            while not client.run_on_scheduler(_has_keepers):
+            while fitting.poll() is None and not client.run_on_scheduler(_has_keepers):
                 time.sleep(0.1)
             time.sleep(0.5)
             os.killpg(scheduler.pid, signal.SIGKILL)

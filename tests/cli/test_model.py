@@ -103,7 +103,7 @@ def test_fit_inspect_report_predict_and_export(folder):
     assert [row["id"] for row in rows] == [str(i) for i in range(400)]
     for row in rows:
         chances = {label: float(row[f"probability {label}"]) for label in ("no", "yes")}
-        assert row["prediction"] == max(chances, key=chances.get)
+        assert chances[row["prediction"]] == max(chances.values())  # rounded, they may be the same
         assert sum(chances.values()) == pytest.approx(1, abs=2e-6)
     assert call("export", folder / "model.json", "-o", folder / "model.onnx").exit_code == 0
     assert files(folder) == [

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hardzero import Ledger
-from hardzero.atomic import atomic_file, claimed, write_atomically
+from hardzero.atomic import claimed, write_atomically
 from hardzero.cli import app
 from hardzero.model import FittedModel
 from hardzero.readers.opening import files_behind
@@ -131,7 +131,7 @@ def test_the_temporary_file_is_no_more_open_than_the_one_it_replaces(tmp_path):
     file = tmp_path / "model.json"
     file.write_text("old")
     file.chmod(0o600)
-    with atomic_file(file, overwrite=True) as out:
+    with claimed(file, overwrite=True) as claim, claim.opened() as out:
         out.write("secret")
         out.flush()
         (temporary,) = set(os.listdir(tmp_path)) - {"model.json"}

@@ -130,6 +130,26 @@ main()
     assert ended.stderr == "interrupted; nothing was written\n"
 
 
+@pytest.mark.parametrize("step", ["os.register_at_fork = interrupted", "sys.stdout = Stream(sys.stdout.buffer)"])
+def test_a_signal_while_the_command_gets_ready_gives_no_traceback(folder, step):
+    """Its first steps: it listens to signals, and looks at the streams that it will write to."""
+    code = f"""
+import io, os, signal, sys
+from hardzero.__main__ import main
+def interrupted(**options):
+    os.kill(os.getpid(), signal.SIGINT)
+class Stream(io.TextIOWrapper):
+    def reconfigure(self, **options):
+        interrupted()
+{step}
+sys.argv = ["hardzero", "report", "saved.json", "-o", "report.html"]
+main()
+"""
+    ended = run([sys.executable, "-c", code], folder)
+    assert ended.returncode == 130
+    assert ended.stderr == "interrupted; nothing was written\n"
+
+
 def listens(pid):
     """Whether a process has come to our first line: Python by itself does not handle SIGHUP."""
     caught = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigCgt"))

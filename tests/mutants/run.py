@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .catalogue import MUTANTS
 from .mutant import Mutant
@@ -70,7 +71,9 @@ def copied_to(folder: Path) -> Path:
     return folder
 
 
-def run_python(folder: Path, *arguments: str, keep_bytecode: bool = False) -> subprocess.CompletedProcess[str]:
+def run_python(
+    folder: Path, *arguments: str, keep_bytecode: bool = False, longest: float | None = None
+) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1", "COLUMNS": "400"}
     if not keep_bytecode:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -80,12 +83,12 @@ def run_python(folder: Path, *arguments: str, keep_bytecode: bool = False) -> su
         env=environment,
         capture_output=True,
         text=True,
-        timeout=LONGEST,
+        timeout=longest,
         check=False,
     )
 
 
-def run_tests(folder: Path, tests: tuple[str, ...], **options: bool) -> subprocess.CompletedProcess[str]:
+def run_tests(folder: Path, tests: tuple[str, ...], **options: Any) -> subprocess.CompletedProcess[str]:
     return run_python(folder, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests, **options)
 
 
@@ -137,7 +140,7 @@ def rebuilt(folder: Path, mutant: Mutant):
 def judged(folder: Path, mutant: Mutant) -> tuple[str, str]:
     """Run a mutant's tests, the mutant being in place."""
     try:
-        done = run_tests(folder, mutant.tests)
+        done = run_tests(folder, mutant.tests, longest=LONGEST)
     except subprocess.TimeoutExpired:
         return "SURVIVED", f"its tests took longer than {LONGEST} seconds, which proves nothing"
     return read_outcome(done.returncode, done.stdout)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from . import run
 from .catalogue import MUTANTS
 from .run import ROOT, all_tests, read_outcome
 
@@ -42,3 +43,11 @@ def test_the_tests_that_must_notice_them_are_in_their_files():
 )
 def test_only_a_test_that_fails_kills(code, output, state):
     assert read_outcome(code, output)[0] == state
+
+
+def test_tests_of_all_mutants_together_may_take_longer_than_those_of_one(tmp_path, monkeypatch):
+    (tmp_path / "src" / "hardzero").mkdir(parents=True)
+    (tmp_path / "src" / "hardzero" / "__init__.py").write_text("")
+    (tmp_path / "test_all.py").write_text("def test_nothing():\n    pass\n")
+    monkeypatch.setattr(run, "LONGEST", 0.01)
+    run.check_unchanged(tmp_path, ("test_all.py",))

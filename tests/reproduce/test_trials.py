@@ -47,6 +47,7 @@ def wait_until(condition, seconds=20):
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=lambda how: how.name)
+@pytest.mark.usefixtures("heeded_signals")
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(how, tmp_path, uninterrupted, monkeypatch):
     path, log = tmp_path / "toy.jsonl", tmp_path / "log"
     # Slow enough not to end before the signal comes, however busy the machine is.

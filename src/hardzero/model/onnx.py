@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..atomic import write_atomically
 from ..checks import require
 from ..data.bounded import FloatArray
 from ..schema.cell_text import WORDS
@@ -51,7 +49,7 @@ def to_onnx(model: FittedModel) -> onnx.ModelProto:
     Returns
     -------
     onnx.ModelProto
-        `write_onnx` writes it; its metadata hold the privacy statement.
+        ``onnx.save`` writes it; its metadata hold the privacy statement.
 
     Privacy
     -------
@@ -74,16 +72,6 @@ def to_onnx(model: FittedModel) -> onnx.ModelProto:
     )
     helper.set_model_props(proto, {"hardzero.privacy": json.dumps(statement_to_dict(model.privacy))})
     return proto
-
-
-def write_onnx(model: FittedModel, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write the model as an ONNX file, completely or not at all.
-
-    Privacy
-    -------
-    Post-processing.
-    """
-    write_atomically(path, to_onnx(model).SerializeToString(), overwrite=overwrite)
 
 
 class _Graph:
