@@ -79,7 +79,7 @@ MUTANTS = (
         _ACCOUNTING,
         "return gap * ((1 + gap) * rho - epsilon - math.log1p(1 / gap)) - math.log1p(gap)",
         "return gap * (gap * rho - epsilon - math.log1p(1 / gap)) - math.log1p(gap)",
-        in_file("guarantee/test_proof_constants", "test_conversion_is_above_the_exact_gaussian"),
+        in_file("guarantee/constants/test_gaussians", "test_conversion_is_above_the_exact_gaussian"),
     ),
     Mutant(
         "shift-left-out",

@@ -32,7 +32,7 @@ MUTANTS = (
         "        result -= targets\n        result -= result.mean(axis=0)\n",
         (
             moved(LASSO),
-            *in_file("guarantee/test_proof_constants", "test_a_residual_does_not_depend_on_the_other_rows"),
+            *in_file("guarantee/constants/test_frank_wolfe", "test_a_residual_does_not_depend_on_the_other_rows"),
         ),
     ),
     Mutant(

@@ -118,7 +118,7 @@ MUTANTS = (
         _MECHANISMS,
         "rate = (eta - 4 * tau) / (2 * levels)",
         "rate = eta / (2 * levels)",
-        (*_TABLES, *in_file("guarantee/test_proof_constants", "test_table_keeps_its_range_rounding_included")),
+        (*_TABLES, *in_file("guarantee/constants/test_selecting", "test_table_keeps_its_range_rounding_included")),
     ),
     Mutant(
         "selection-levels-rounded-down",
