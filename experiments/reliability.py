@@ -246,9 +246,6 @@ def main() -> None:
     arguments = parser.parse_args()
     with Runner(arguments.jobs, renew=arguments.renew) as runner:
         for study in arguments.studies:
-            if study == "agreement" and not hasattr(SparsePrivateLogisticRegression, "conf_int"):
-                print("agreement: this code has no intervals")
-                continue
             runner.run(
                 trials(study, arguments), partial(work, study), arguments.results / f"reliability-{study}.jsonl"
             )

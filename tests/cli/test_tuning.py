@@ -43,6 +43,14 @@ def test_the_chosen_model_is_written_with_the_statement_of_the_whole(folder, str
     assert "score" not in done.stdout.replace("scoring", "")
 
 
+def test_too_few_rows_are_told_beside_the_json(folder):
+    write_table(folder / "people.csv", 60, 1)
+    done = tune(folder, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["candidates"] == 2
+    assert done.stderr.count("warning: too few rows: chance and noise") == 1
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_other_records_with_the_same_answers_give_the_same_model(folder, strategy):
     write_dull_table(folder / "others.csv", 400)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardzero import LassoLogisticRegression, PrivateLassoLogisticRegression
+from hardzero import LassoLogisticRegression, PrivateLassoLogisticRegression, PrivateLassoRegression
 from hardzero.evaluation import fit_and_evaluate, holdout
 from hardzero.privacy.randomness import SeededSource
 
@@ -37,6 +37,16 @@ def parts(monkeypatch):
     monkeypatch.setattr(PrivateLassoLogisticRegression, "fit", noted_fit)
     monkeypatch.setattr(holdout, "margins_of", lambda model, X: seen.update(evaluation=X) or margins(model, X))
     return seen
+
+
+def test_a_method_for_numbers_is_refused_before_it_is_fitted(monkeypatch):
+    monkeypatch.setattr(PrivateLassoRegression, "fit", None)
+    X, _ = rows(50, 1)
+    model = PrivateLassoRegression(1.0, bounds=(-1, 1), target_bounds=(-1, 1))
+    with pytest.raises(
+        TypeError, match="PrivateLassoRegression predicts a number; only models that tell classes apart"
+    ):
+        fit_and_evaluate(model, X, X[:, 0])
 
 
 def test_every_row_is_in_one_part_only(parts):

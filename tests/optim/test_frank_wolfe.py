@@ -1,5 +1,7 @@
 """The one Frank-Wolfe loop: without noise it is the textbook's, with noise it is reproducible from a seed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -220,4 +222,5 @@ class TestIntercept:
 
 
 def test_a_problem_shows_no_records_when_printed(logistic):
-    assert repr(logistic) == "Problem(BoundedData(300 rows, 6 features), Logistic)"
+    assert repr(logistic) == "Problem(300 rows, 6 features, Logistic)"
+    assert repr(replace(logistic, stated_rows=250)) == "Problem(250 rows, 6 features, Logistic)"

@@ -209,7 +209,7 @@ def fit(
                     found = None if apart is None else apart.evaluated(model, estimator, outputs["--evaluation"])
             if report is not None:
                 outputs["--report"].write(render_report(model, evaluation=found))
-        _warn_of(model)
+        warn_of(model)
         files = {"model": output, "report": report, "evaluation": evaluation}
         _show(model, as_json, {name: None if path is None else str(path) for name, path in files.items()}, found)
 
@@ -326,7 +326,8 @@ def export(
             outputs["--output"].write(to_onnx(FittedModel.load(model_path)).SerializeToString())
 
 
-def _warn_of(model: FittedModel) -> None:
+def warn_of(model: FittedModel) -> None:
+    """Warn of a promise that says little, and of rows that are too few."""
     few, weak = model.privacy.too_few_rows, model.privacy.weaknesses
     for warning in (*([f"too few rows: {few}"] if few else []), *(f"a weak guarantee: {reason}" for reason in weak)):
         typer.secho(f"warning: {warning}", fg=ALARMS["WEAK"], err=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..privacy.budget import Neighbours
-from .model import ALARMS, Method, NoLedger, ParameterOption, PublicRows, Relation, Seed, echo
+from .model import Method, NoLedger, ParameterOption, PublicRows, Relation, Seed, echo, warn_of
 from .options import (
     AsJson,
     DatasetOption,
@@ -156,8 +156,7 @@ def tune(
 def _show(found: Chosen, output: Path, as_json: bool) -> None:
     from .actions.inspect import describe, facts, to_json
 
-    for reason in found.model.privacy.weaknesses:
-        typer.secho(f"warning: a weak guarantee: {reason}", fg=ALARMS["WEAK"], err=True)
+    warn_of(found.model)
     if as_json:
         typer.echo(to_json({"model": str(output), **found.facts, **facts(found.model)}))
         return

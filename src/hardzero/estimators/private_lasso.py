@@ -124,7 +124,7 @@ class PrivateLassoRegression(FirstRows, PrivateRegressor):
     {private_regressor}
     {rows_per_person}
     {squared_lasso}
-    {lasso_intercept}
+    {squared_intercept}
 
     {regressor_released}
     Proof: docs/proofs/private-lasso.md.

@@ -104,7 +104,7 @@ class SparsifierRegression(_Sparsifier, PrivateRegressor):
     {private_regressor}
     {squared_lasso}
     {counting}
-    {lasso_intercept}
+    {squared_intercept}
 
     {regressor_released}
     Proof: docs/proofs/sparsifier.md.

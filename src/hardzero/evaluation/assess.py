@@ -149,7 +149,17 @@ def refuse_regression(model: FittedModel) -> None:
     Data-independent.
     """
     if not model.is_classifier:
-        raise TypeError(f"{model.method} predicts a number; only models that tell classes apart can be evaluated")
+        raise no_evaluation_of(model.method)
+
+
+def no_evaluation_of(method: str) -> TypeError:
+    """Return the error that says that what a method fits cannot be evaluated.
+
+    Privacy
+    -------
+    Data-independent.
+    """
+    return TypeError(f"{method} predicts a number; only models that tell classes apart can be evaluated")
 
 
 def public_rows(relation: Neighbours, stated: int | None, counted: int) -> int:

@@ -17,7 +17,7 @@ from ..model.evaluation import Evaluation
 from ..model.statement import PrivacyStatement
 from ..privacy.budget import Budget, Neighbours
 from ..privacy.randomness import Source, source_for
-from .assess import assessed, margins_of, places_of, planned, public_rows, refuse_regression
+from .assess import assessed, margins_of, no_evaluation_of, places_of, planned, public_rows
 
 _COIN = 2**64
 
@@ -156,6 +156,8 @@ def fit_and_evaluate(
     parameters = estimator.get_params(deep=False)
     if "epsilon" not in parameters:
         raise TypeError(f"{type(estimator).__name__} is not private; fit it and use evaluate on other rows")
+    if "classes" not in parameters:
+        raise no_evaluation_of(type(estimator).__name__)
     if parameters["ledger"] is not None:
         raise ValueError(f"ledger {NO_LEDGER}")
     relation = Neighbours.parse(parameters["neighbours"])
@@ -171,7 +173,6 @@ def fit_and_evaluate(
     fitted = type(estimator)(**{**parameters, **changed})
     fitted.fit(rows_of(X, ~aside), labels[~aside], groups=None if names is None else names[~aside])
     model = FittedModel.from_estimator(fitted)
-    refuse_regression(model)
     margins = margins_of(model, rows_of(X, aside))
     plan = planned(model, split.evaluated, split.budget.epsilon, split.budget.delta, relation)
     tested = None if names is None else read_persons(names[aside])

@@ -131,9 +131,8 @@ class Problem:
         return totals if self.loss.outputs > 1 else totals[1:]
 
     def __repr__(self) -> str:
-        # How many rows persons have is secret.
-        data = repr(self.data) if self.persons is None else f"{self.persons!r}, {self.n_features} features"
-        return f"Problem({data}, {type(self.loss).__name__})"
+        # The public number: how many rows there are, or persons have, may be secret.
+        return f"Problem({self.n_rows} rows, {self.n_features} features, {type(self.loss).__name__})"
 
 
 @dataclass(frozen=True)

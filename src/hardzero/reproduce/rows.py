@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
-
-from ..atomic import claimed
 
 Result: TypeAlias = dict[str, float]
 Rows: TypeAlias = "dict[Trial, Result]"
@@ -130,16 +127,3 @@ def write(path: Path, rows: Mapping[Trial, Row]) -> None:
         out.flush()
         os.fsync(out.fileno())
     temporary.replace(path)
-
-
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Be the one process that writes a result file; another one that tries is told so.
-
-    Raises
-    ------
-    FileExistsError
-        If another process writes the file.
-    """
-    with claimed(path, overwrite=True):
-        yield
