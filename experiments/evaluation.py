@@ -165,10 +165,15 @@ def simulated(trial: Trial) -> Row:
     return {
         "bins": plan.bins.count,
         "noise": plan.noise,
-        "held": {what: float(np.mean(values)) for what, values in held.items()},
-        "width": {what: float(np.median(values)) for what, values in width.items()},
-        "off": {what: float(np.nanmedian(values)) for what, values in off.items()},
+        "held": {what: _nine_digits(np.mean(values)) for what, values in held.items()},
+        "width": {what: _nine_digits(np.median(values)) for what, values in width.items()},
+        "off": {what: _nine_digits(np.nanmedian(values)) for what, values in off.items()},
     }
+
+
+def _nine_digits(value: Any) -> float:
+    """Without the last digits, in which processors differ."""
+    return float(f"{value:.9g}")
 
 
 def coverage(simulations: int) -> list[Trial]:
