@@ -116,9 +116,6 @@ class PrivateLassoLogisticRegression(FirstRows, PrivateClassifier):
 class PrivateLassoRegression(FirstRows, PrivateRegressor):
     """Private LASSO for a bounded number: squared loss, Talwar et al.'s original setting.
 
-    Unless ``fit_intercept`` asks for more, predictions are 0 where all features are. For a target that is far from 0,
-    such as a blood pressure, that is far from everybody's.
-
     Parameters
     ----------
     {private_regressor}

@@ -96,9 +96,6 @@ class SparsifierLogisticRegression(_Sparsifier, PrivateClassifier):
 class SparsifierRegression(_Sparsifier, PrivateRegressor):
     """Sparsifier with squared loss, for a bounded number.
 
-    Unless ``fit_intercept`` asks for more, predictions are 0 where all features are. For a target that is far from 0,
-    such as a blood pressure, that is far from everybody's.
-
     Parameters
     ----------
     {private_regressor}
